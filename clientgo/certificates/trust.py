@@ -14,12 +14,14 @@ import re
 import ssl
 from typing import Final
 
+from clientgo.copies import CopyableError
+
 CERTIFICATE: Final = re.compile(
     r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL
 )
 
 
-class NoCertificateError(ValueError):
+class NoCertificateError(CopyableError, ValueError):
     """There is no certificate in PEM form."""
 
 

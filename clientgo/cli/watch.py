@@ -41,7 +41,7 @@ def configure(parser: CommandParser) -> None:
     )
     parser.add_argument("kind", metavar="KIND", help="a plural, a kind or a short name: po, foos")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("-n", "--namespace", default="default", help="(default: default)")
+    where.add_argument("-n", "--namespace", metavar="NAME", help="(default: that of the context)")
     where.add_argument("-A", "--all-namespaces", action="store_true")
     parser.add_argument("-l", "--selector", metavar="LABELS", default="", help="such as app=web")
     parser.add_argument("--kubeconfig", metavar="PATH", help="(default: as kubectl)")
@@ -70,7 +70,7 @@ def watch(client: Client, options: argparse.Namespace, stop: threading.Event, ou
     everywhere = options.all_namespaces or not kind.namespaced
     factory = DynamicInformerFactory(
         client,
-        namespace="" if everywhere else options.namespace,
+        namespace="" if everywhere else options.namespace or client.namespace,
         tweak_list_options=selecting(labels=options.selector),
     )
     with factory:

@@ -85,6 +85,14 @@ class Client(ObjectWrites):
         self.discovery = CachedDiscovery(DiscoveryClient(self.config, transport=self._transport))
         self.mapper = DiscoveringRESTMapper(self.discovery)
 
+    @property
+    def namespace(self) -> str:
+        """The namespace of the kubeconfig's context, or of the pod; ``default`` where none is set.
+
+        Requests do not use it by themselves: ``client.resource(Pod).namespace(client.namespace)``.
+        """
+        return self.config.namespace
+
     @overload
     def resource(self, kind: type[R]) -> ResourceClient[R]: ...
 

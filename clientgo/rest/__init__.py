@@ -9,8 +9,7 @@
 
 Most programs use :mod:`clientgo.client`, which has objects; this package has paths and bytes.
 Failures are :class:`~clientgo.meta.StatusError` where the server answered and
-:class:`TransportError` where it did not. The ``kubernetes`` package is imported only when
-:func:`load_config` needs it.
+:class:`TransportError` where it did not.
 """
 
 from clientgo.rest.config.credentials import (
@@ -22,6 +21,8 @@ from clientgo.rest.config.credentials import (
     bearer_token,
     client_certificate,
 )
+from clientgo.rest.config.in_cluster import in_cluster_config
+from clientgo.rest.config.kubeconfig import Kubeconfig, load_kubeconfig, parse_kubeconfig
 from clientgo.rest.config.loading import load_config, rest_config_of
 from clientgo.rest.config.rest_config import ConfigError, Impersonation, RestConfig, TLSSettings
 from clientgo.rest.config.user_agent import default_user_agent, user_agent
@@ -65,6 +66,10 @@ __all__ = [
     "Impersonation",
     "ConfigError",
     "load_config",
+    "in_cluster_config",
+    "Kubeconfig",
+    "load_kubeconfig",
+    "parse_kubeconfig",
     "rest_config_of",
     "Credentials",
     "Identity",

@@ -134,11 +134,16 @@ def _headers(config: RestConfig) -> Headers:
 
 
 def _impersonation_headers(someone: Impersonation) -> Iterator[tuple[str, str]]:
-    yield "Impersonate-User", someone.user
+    yield "Impersonate-User", _in_utf_8(someone.user)
     if someone.uid:
-        yield "Impersonate-Uid", someone.uid
+        yield "Impersonate-Uid", _in_utf_8(someone.uid)
     for group in someone.groups:
-        yield "Impersonate-Group", group
+        yield "Impersonate-Group", _in_utf_8(group)
     for key, values in someone.extra.items():
         for value in values:
-            yield f"Impersonate-Extra-{quote(key, safe=_HEADER_CHARACTERS)}", value
+            yield f"Impersonate-Extra-{quote(key, safe=_HEADER_CHARACTERS)}", _in_utf_8(value)
+
+
+def _in_utf_8(text: str) -> str:
+    """Return a header's text so that its bytes are UTF-8, as Go sends it."""
+    return text.encode().decode("latin-1")

@@ -28,7 +28,7 @@ MOST_VALUES: Final = 100_000
 """Values and keys in a document, with repetitions: a second of work."""
 
 MOST_CHARACTERS: Final = 3 * 1024 * 1024
-"""Characters of them and of their tags, with repetitions: as many as a body may have."""
+"""Characters of them and of their tags, with repetitions, or as many as the document has."""
 
 MOST_LEVELS: Final = 1000
 """Nesting: Python's own limit for what is done with the values later."""
@@ -106,7 +106,7 @@ def read_yaml(body: bytes) -> tuple[Any, tuple[str, ...]]:
         raise YamlError("yaml: document contains too many tag directives")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        reader = _Reader()
+        reader = _Reader(most_characters=max(MOST_CHARACTERS, len(body)))
         return reader.read(yaml.parse(body, Loader=loader)), tuple(reader.duplicates)
     except yaml.MarkedYAMLError as error:
         raise YamlError(f"yaml: {_where(error)}{error.problem}") from error
@@ -134,6 +134,7 @@ class _Reader(msgspec.Struct):
     """By name; None while the value is being read."""
     values: int = 0
     characters: int = 0
+    most_characters: int = MOST_CHARACTERS
     duplicates: list[str] = msgspec.field(default_factory=list)
 
     def read(self, events: Iterator[Any]) -> Any:
@@ -172,9 +173,9 @@ class _Reader(msgspec.Struct):
         if self.values > MOST_VALUES:
             raise YamlError(
                 f"yaml: document contains more than {MOST_VALUES} values, or excessive aliasing; "
-                "send it as JSON"
+                "write it as JSON"
             )
-        if self.characters > MOST_CHARACTERS:
+        if self.characters > self.most_characters:
             raise YamlError("yaml: document contains excessive aliasing")
 
     def _name(self, anchor: str | None, value: Any, values: int, characters: int) -> None:

@@ -42,7 +42,7 @@ from clientgo.operator import Predicate
 from clientgo.operator.dependents import Dependent
 from clientgo.operator.errors import LeadershipLostError, SeveralErrors
 from clientgo.operator.webhooks import FieldErrors, Operation, WebhookManifest
-from clientgo.rest import EndedWatch, Identity, StaticCredentials, TransportTimeoutError
+from clientgo.rest import EndedWatch, Identity, RestConfig, StaticCredentials, TransportTimeoutError
 from clientgo.testing.bench import Stopwatch
 from clientgo.trace import Tracer
 from clientgo.wait import DEFAULT_RETRY, BackoffSteps
@@ -111,6 +111,7 @@ EXAMPLES: Final[dict[type, Callable[[], Any]]] = {
     Predicate: Predicate,
     RealClock: RealClock,
     Resource: lambda: PartialObjectMetadata(metadata=ObjectMeta(name="a")),
+    RestConfig: lambda: RestConfig(server="https://host"),
     ResourceEventHandler: ResourceEventHandler,
     Scheme: lambda: Scheme([PartialObjectMetadata]),
     StaticCredentials: lambda: StaticCredentials(Identity(authorization="Bearer x")),

@@ -77,7 +77,7 @@ def test_no_text_form_shows_a_secret(credentials):
     ],
 )
 def test_a_user_in_the_servers_url_becomes_credentials(server, url, pair):
-    """As in Go, where they are sent unless there is another Authorization header."""
+    """As in Go."""
     config = RestConfig(server=server)
     header = f"Basic {base64.b64encode(pair.encode()).decode()}"
 
@@ -87,10 +87,11 @@ def test_a_user_in_the_servers_url_becomes_credentials(server, url, pair):
     assert "s3c" not in repr(config)
 
 
-def test_a_token_is_above_a_user_in_the_servers_url():
+def test_a_user_in_the_servers_url_is_above_a_token():
+    """As kubectl: http.Client sets the header before client-go does."""
     config = RestConfig(server="https://user:s3cret@host", credentials=bearer_token("t"))
 
-    assert config.credentials.current().authorization == "Bearer t"
+    assert config.credentials.current().authorization == "Basic dXNlcjpzM2NyZXQ="
     assert not config.credentials.renew(config.credentials.current())
 
 

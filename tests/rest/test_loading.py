@@ -1,29 +1,30 @@
-"""From kubeconfigs, service accounts and objects of the kubernetes package to a RestConfig."""
+"""Where a configuration is looked for, and what it becomes.
+
+What one kubeconfig means is in test_kubeconfig_cases.py.
+"""
 
 from __future__ import annotations
 
-import base64
-import os
 import subprocess
 import sys
 import textwrap
-import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from clientgo.client import Client
 from clientgo.rest import (
     ConfigError,
     Identity,
-    RestClient,
     RestConfig,
+    in_cluster_config,
     load_config,
+    load_kubeconfig,
+    parse_kubeconfig,
     rest_config_of,
 )
-from clientgo.rest.config.kubernetes_package import KubernetesCredentials
-from clientgo.testing import FakeClock
-from clientgo.testing.scripted_server import ScriptedServer, answer_json, answer_status
+from clientgo.rest.config import in_cluster
 
 TLS = Path(__file__).parent.parent / "data" / "tls"
 
@@ -33,21 +34,19 @@ kind: Config
 current-context: one
 clusters:
 - name: c1
-  cluster: {server: 'http://one:8001'}
+  cluster: {server: 'https://one:8001', tls-server-name: uno, proxy-url: 'http://proxy:1'}
 - name: c2
-  cluster: {server: 'http://two:8001'}
+  cluster: {server: 'https://two:8001', disable-compression: true}
 contexts:
 - name: one
   context: {cluster: c1, user: u1}
 - name: two
-  context: {cluster: c2, user: u2}
-- name: nobody
-  context: {cluster: c1}
+  context: {cluster: c2, user: u2, namespace: shop}
 users:
 - name: u1
   user: {token: t1}
 - name: u2
-  user: {username: me, password: pw}
+  user: {token: t2, as: jane, as-groups: [devs], as-user-extra: {a: [b]}}
 """
 
 
@@ -55,10 +54,30 @@ users:
 def _no_surroundings(monkeypatch, tmp_path):
     for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"):
         monkeypatch.delenv(name, raising=False)
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+    for name in ("http_proxy", "https_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture(name="pod")
+def _pod(monkeypatch, tmp_path) -> Path:
+    """The directory of a service account, and the environment of a pod."""
+    directory = tmp_path / "serviceaccount"
+    directory.mkdir()
+    (directory / "token").write_text("pod-token\n")
+    (directory / "ca.crt").write_bytes((TLS / "ca.crt").read_bytes())
+    (directory / "namespace").write_text("kitchen\n")
+    monkeypatch.setattr(in_cluster, "SERVICE_ACCOUNT", str(directory))
+    monkeypatch.delenv("POD_NAMESPACE", raising=False)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    return directory
+
+
+@pytest.fixture(name="home")
+def _home(tmp_path) -> Path:
+    return Path(write(tmp_path / "home" / ".kube" / "config", GOOD))
 
 
 def write(path: Path, text: str) -> str:
@@ -71,16 +90,14 @@ def authorization(config: RestConfig) -> str:
     return config.credentials.current().authorization
 
 
-def test_importing_the_room_does_not_import_the_kubernetes_package():
-    code = "import clientgo.rest, clientgo.client, sys; sys.exit('kubernetes' in sys.modules)"
+def test_reading_a_kubeconfig_does_not_import_the_kubernetes_package(tmp_path):
+    path = write(tmp_path / "config", GOOD)
+    code = (
+        "import sys, clientgo.client, clientgo.rest as r; r.load_config(sys.argv[1]); "
+        "sys.exit('kubernetes' in sys.modules)"
+    )
 
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_kubeconfig_leads_to_its_current_context(tmp_path):
-    config = load_config(write(tmp_path / "config", GOOD))
-
-    assert (config.server, authorization(config)) == ("http://one:8001", "Bearer t1")
+    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("as_given", [str, Path])
@@ -88,14 +105,14 @@ def test_a_path_stands_for_the_kubeconfig_there(tmp_path, as_given):
     """A client takes the path of a kubeconfig where it takes a URL."""
     path = write(tmp_path / "config", GOOD)
 
-    assert rest_config_of(as_given(path)).server == "http://one:8001"
+    assert rest_config_of(as_given(path)).server == "https://one:8001"
 
 
 def test_a_relative_path_is_recognised_by_the_file(tmp_path, monkeypatch):
     write(tmp_path / "cluster-a", GOOD)
     monkeypatch.chdir(tmp_path)
 
-    assert rest_config_of("cluster-a").server == "http://one:8001"
+    assert rest_config_of("cluster-a").server == "https://one:8001"
     assert rest_config_of("cluster-b:8080").server == "http://cluster-b:8080"
 
 
@@ -105,333 +122,9 @@ def test_a_path_without_a_file_is_refused_as_a_path(path):
         rest_config_of(path)
 
 
-def test_another_context_can_be_chosen(tmp_path):
-    config = load_config(write(tmp_path / "config", GOOD), context="two")
+def test_a_configuration_is_itself():
+    config = RestConfig(server="host:1")
 
-    assert config.server == "http://two:8001"
-    assert authorization(config) == "Basic " + base64.b64encode(b"me:pw").decode()
-
-
-def test_a_context_without_a_user_is_anonymous(tmp_path):
-    config = load_config(write(tmp_path / "config", GOOD), context="nobody")
-
-    assert config.credentials.current() == Identity()
-
-
-def test_master_replaces_the_server_and_keeps_the_credentials(tmp_path):
-    config = load_config(write(tmp_path / "config", GOOD), master="http://elsewhere:1")
-
-    assert (config.server, authorization(config)) == ("http://elsewhere:1", "Bearer t1")
-
-
-def test_master_alone_is_enough():
-    assert load_config(master="http://elsewhere:1").server == "http://elsewhere:1"
-
-
-def test_the_variable_leads_to_a_kubeconfig(tmp_path, monkeypatch):
-    monkeypatch.setenv("KUBECONFIG", write(tmp_path / "config", GOOD))
-
-    assert load_config().server == "http://one:8001"
-
-
-def test_several_files_are_merged_and_the_first_wins(tmp_path, monkeypatch):
-    first = write(
-        tmp_path / "a",
-        "current-context: two\nclusters:\n- {name: c2, cluster: {server: 'http://first:1'}}",
-    )
-    second = write(tmp_path / "b", GOOD)
-    missing = str(tmp_path / "missing")
-    monkeypatch.setenv("KUBECONFIG", os.pathsep.join([missing, first, second]))
-
-    config = load_config()
-
-    assert config.server == "http://first:1"
-    assert authorization(config).startswith("Basic ")
-
-
-def test_the_home_directory_is_looked_at_last(tmp_path):
-    write(tmp_path / "home" / ".kube" / "config", GOOD)
-
-    assert load_config().server == "http://one:8001"
-
-
-def test_certificates_come_from_data_and_from_files_beside_the_kubeconfig(tmp_path):
-    ca = base64.b64encode((TLS / "ca.crt").read_bytes()).decode()
-    for name in ("client-one.crt", "client-one.key"):
-        (tmp_path / name).write_bytes((TLS / name).read_bytes())
-    config = load_config(
-        write(
-            tmp_path / "config",
-            f"""
-            current-context: c
-            contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
-            clusters:
-            - name: c
-              cluster:
-                server: https://host
-                certificate-authority-data: {ca}
-                tls-server-name: other
-            users:
-            - name: u
-              user: {{client-certificate: client-one.crt, client-key: client-one.key}}
-            """,
-        )
-    )
-
-    assert Path(config.tls.ca_file).read_bytes() == (TLS / "ca.crt").read_bytes()
-    assert config.tls.server_name == "other"
-    assert not config.tls.insecure
-    assert config.credentials.current().cert_file == str(tmp_path / "client-one.crt")
-
-
-def test_a_proxy_of_the_environment_is_used_unless_the_host_is_exempt(tmp_path, monkeypatch):
-    path = write(tmp_path / "config", GOOD)
-    monkeypatch.setenv("http_proxy", "http://proxy:3128")
-    assert load_config(path).proxy == "http://proxy:3128"
-
-    monkeypatch.setenv("no_proxy", "one")
-    assert load_config(path).proxy == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "empty"),
-        ("- a\n- b", "no mapping"),
-        ("a: [", "not YAML"),
-        ("a: \x00", "not YAML"),
-        ("{}", "no context is selected.*kubectl config use-context"),
-        (
-            "current-context: gone\ncontexts: [{name: a, context: {}}]",
-            "no context 'gone'.*name one of: a",
-        ),
-        ("current-context: a\ncontexts: {}", "no context 'a'"),
-        ("current-context: a\ncontexts: {a: b}", "'contexts' is no list"),
-        ("current-context: a\ncontexts: [a]", "no mapping: 'a'"),
-        (
-            "current-context: a\ncontexts: [{name: a, context: {user: u}}]",
-            "context 'a' has no cluster",
-        ),
-        (
-            "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]",
-            "no cluster 'c' .of context 'a'.; name one of: none",
-        ),
-        (
-            "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
-            "clusters: [{name: c, cluster: {x: y}}]",
-            "cluster 'c' has no server",
-        ),
-        (
-            "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
-            "clusters: [{name: c, cluster: {server: 'http://h'}}]",
-            "no user 'u'",
-        ),
-        (
-            "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
-            "clusters: [{name: c, cluster: {server: 'ftp://h'}}]",
-            "no URL of an API server",
-        ),
-        (
-            "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
-            "clusters: [{name: c, cluster: {server: 'https://h',"
-            " certificate-authority: gone.crt}}]",
-            "File does not exist.*gone.crt",
-        ),
-        (
-            "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
-            "clusters: [{name: c, cluster: {server: 'https://h',"
-            " certificate-authority-data: 'x'}}]",
-            "context 'a' cannot be used",
-        ),
-        ("kind: Pod\nmetadata: {name: a}", "this is a Pod, not a kubeconfig"),
-        (
-            "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
-            "clusters: [{name: c, cluster: {server: 'http://h'}}]\n"
-            "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1,"
-            " command: /nonexistent/plugin}}}]",
-            "plugin '/nonexistent/plugin' of context 'a' gave no credentials.*run it yourself",
-        ),
-    ],
-)
-def test_a_bad_kubeconfig_is_one_clear_line(tmp_path, text, problem):
-    """Issue, bad input: malformed or pointing nowhere."""
-    path = write(tmp_path / "config", text)
-
-    with pytest.raises(ConfigError, match=problem) as caught:
-        load_config(path)
-    assert "\n" not in str(caught.value)
-    assert str(tmp_path) in str(caught.value) or "ftp" in text
-
-
-def test_a_missing_kubeconfig_is_named(tmp_path):
-    with pytest.raises(ConfigError, match="gone: there is no such kubeconfig") as caught:
-        load_config(str(tmp_path / "gone"))
-    assert caught.value.path == str(tmp_path / "gone")
-
-
-def test_a_directory_is_no_kubeconfig(tmp_path):
-    with pytest.raises(ConfigError, match="this is a directory"):
-        load_config(tmp_path)
-
-
-def test_a_variable_that_points_nowhere_is_named(monkeypatch):
-    monkeypatch.setenv("KUBECONFIG", "/nonexistent")
-
-    with pytest.raises(ConfigError, match="KUBECONFIG is '/nonexistent'"):
-        load_config()
-
-
-def test_nothing_configured_at_all_says_what_to_do():
-    with pytest.raises(ConfigError, match=r"no cluster is configured.*pass the path"):
-        load_config()
-
-
-def test_a_pod_without_its_token_is_told_so(monkeypatch):
-    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
-
-    with pytest.raises(ConfigError, match=r"service account cannot be used.*mount its token"):
-        load_config()
-
-
-def test_a_pod_uses_its_service_account(monkeypatch, tmp_path):
-    from kubernetes.config import incluster_config
-
-    (tmp_path / "token").write_text("pod-token")
-    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
-    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(TLS / "ca.crt"))
-    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
-
-    config = load_config()
-
-    assert config.server == "https://10.0.0.1:443"
-    assert authorization(config).lower() == "bearer pod-token"
-    assert config.tls.ca_file == str(TLS / "ca.crt")
-
-
-def exec_kubeconfig(tmp_path: Path, server: str) -> str:
-    """A kubeconfig whose plugin prints token 1, 2, ... with each run."""
-    plugin = tmp_path / "plugin.py"
-    plugin.write_text(
-        f"""
-import json, pathlib
-count = pathlib.Path({str(tmp_path / "count")!r})
-number = int(count.read_text()) + 1 if count.exists() else 1
-count.write_text(str(number))
-print(json.dumps({{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1",
-                   "status": {{"token": f"token-{{number}}"}}}}))
-"""
-    )
-    return write(
-        tmp_path / "config",
-        f"""
-        current-context: a
-        contexts: [{{name: a, context: {{cluster: c, user: u}}}}]
-        clusters: [{{name: c, cluster: {{server: '{server}'}}}}]
-        users:
-        - name: u
-          user:
-            exec:
-              apiVersion: client.authentication.k8s.io/v1
-              command: {sys.executable}
-              args: [{plugin}]
-              interactiveMode: Never
-        """,
-    )
-
-
-def test_an_exec_plugin_gives_the_token(tmp_path):
-    config = load_config(exec_kubeconfig(tmp_path, "http://host"))
-
-    assert authorization(config) == "Bearer token-1"
-    assert authorization(config) == "Bearer token-1"
-
-
-def test_a_refused_token_of_a_plugin_makes_it_run_again(tmp_path):
-    """Credentials rotate while the program runs."""
-    with ScriptedServer() as server:
-        config = load_config(exec_kubeconfig(tmp_path, server.url))
-        config.credentials._last_reload -= 60  # type: ignore[attr-defined]
-        server.on("/x", answer_status(401, "Unauthorized"), answer_json({}))
-
-        RestClient(config).get().absolute_path("/x").do()
-
-        sent = [request.headers["authorization"] for request in server.requests]
-    assert sent == ["Bearer token-1", "Bearer token-2"]
-
-
-class StubConfiguration:
-    """What KubernetesCredentials reads of a Configuration."""
-
-    username = cert_file = key_file = None
-
-    def __init__(self, token: str) -> None:
-        self.token = token
-
-    def auth_settings(self) -> dict[str, Any]:
-        return {"BearerToken": {"in": "header", "key": "authorization", "value": self.token}}
-
-
-def test_refused_credentials_are_looked_for_anew_only_every_ten_seconds():
-    clock, made = FakeClock(), iter(range(2, 9))
-    credentials = KubernetesCredentials(
-        StubConfiguration("1"), lambda: StubConfiguration(str(next(made))), clock=clock
-    )
-    first = credentials.current()
-
-    assert not credentials.renew(first)
-    clock.step(10.0)
-    assert credentials.renew(first)
-    assert credentials.current().authorization == "2"
-    assert credentials.renew(first)
-    assert credentials.current().authorization == "2"
-
-
-def test_credentials_that_cannot_be_reloaded_stay(caplog):
-    def fail() -> Any:
-        raise ConfigError("gone", advice="look")
-
-    clock = FakeClock()
-    credentials = KubernetesCredentials(StubConfiguration("1"), fail, clock=clock)
-    clock.step(60.0)
-
-    assert not credentials.renew(credentials.current())
-    assert "gone; look" in caplog.text
-
-
-def test_the_hook_of_the_kubernetes_package_is_asked_at_every_request():
-    from kubernetes.client import Configuration
-
-    configuration = Configuration(host="http://host")
-    configuration.api_key["authorization"] = "Bearer old"
-    turns = []
-
-    def refresh(current: Any) -> None:
-        turns.append(1)
-        current.api_key["authorization"] = f"Bearer {len(turns)}"
-
-    configuration.refresh_api_key_hook = refresh
-    config = rest_config_of(configuration)
-
-    assert [authorization(config), authorization(config)] == ["Bearer 1", "Bearer 2"]
-
-
-def test_objects_of_the_kubernetes_package_urls_and_configs_are_understood():
-    from kubernetes.client import ApiClient, Configuration
-
-    configuration = Configuration(host="https://host")
-    configuration.verify_ssl = False
-    configuration.ssl_ca_cert = "/ca.crt"
-
-    for source in (configuration, ApiClient(configuration)):
-        config = rest_config_of(source)
-        assert (config.server, config.tls.insecure, config.tls.ca_file) == (
-            "https://host",
-            True,
-            "/ca.crt",
-        )
-    assert rest_config_of("host:1").server == "http://host:1"
     assert rest_config_of(config) is config
 
 
@@ -440,23 +133,197 @@ def test_anything_else_is_a_type_error():
         rest_config_of({})
 
 
-def test_the_file_of_a_rotating_token_is_read_again_after_a_refusal(tmp_path):
-    token = tmp_path / "token"
-    token.write_text("old")
-    path = write(
-        tmp_path / "config",
-        f"""
-        current-context: a
-        contexts: [{{name: a, context: {{cluster: c, user: u}}}}]
-        clusters: [{{name: c, cluster: {{server: 'http://host'}}}}]
-        users: [{{name: u, user: {{tokenFile: {token}}}}}]
-        """,
-    )
-    config = load_config(path)
-    first = config.credentials.current()
-    config.credentials._last_reload = time.monotonic() - 60  # type: ignore[attr-defined]
-    token.write_text("new")
+def test_a_directory_is_no_kubeconfig(tmp_path):
+    with pytest.raises(ConfigError, match="this is a directory") as caught:
+        load_config(tmp_path)
+    assert caught.value.path == str(tmp_path)
 
-    assert first.authorization == "Bearer old"
-    assert config.credentials.renew(first)
-    assert authorization(config) == "Bearer new"
+
+def test_a_context_becomes_a_configuration(tmp_path):
+    config = load_config(write(tmp_path / "config", GOOD), context="two")
+
+    assert (config.server, authorization(config), config.namespace, config.disable_compression) == (
+        "https://two:8001",
+        "Bearer t2",
+        "shop",
+        True,
+    )
+    assert config.impersonate is not None
+    assert (config.impersonate.user, config.impersonate.groups, config.impersonate.extra) == (
+        "jane",
+        ("devs",),
+        {"a": ("b",)},
+    )
+
+
+def test_a_proxy_of_the_kubeconfig_beats_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://environment:3128")
+    path = write(tmp_path / "config", GOOD)
+
+    assert load_config(path).proxy == "http://proxy:1"
+    assert load_config(path, context="two").proxy == "http://environment:3128"
+
+
+def test_master_replaces_the_server_and_keeps_the_credentials(tmp_path):
+    """As --server of kubectl, which forgets the name in the certificate too."""
+    path = write(tmp_path / "config", GOOD)
+
+    config = load_config(path, master="https://elsewhere:1")
+
+    assert (config.server, authorization(config)) == ("https://elsewhere:1", "Bearer t1")
+    assert load_config(path).tls.server_name == "uno"
+    assert config.tls.server_name == ""
+
+
+def test_master_alone_is_enough():
+    assert load_config(master="http://elsewhere:1").server == "http://elsewhere:1"
+
+
+def test_the_namespace_is_that_of_the_context_and_else_default(tmp_path):
+    path = write(tmp_path / "config", GOOD)
+
+    with Client(load_config(path, context="two")) as two, Client(path) as one:
+        assert (two.namespace, one.namespace) == ("shop", "default")
+
+
+def test_a_token_over_plain_http_is_sent_to_this_machine_only(tmp_path, caplog):
+    text = GOOD.replace("https://one:8001", "http://one:8001")
+    path = write(tmp_path / "config", text.replace("https://two", "http://127.0.0.1"))
+
+    assert load_config(path).credentials.current() == Identity()
+    assert "Credentials are not sent to http://one:8001" in caplog.text
+    assert authorization(load_config(path, context="two")) == "Bearer t2"
+
+
+def test_the_variable_comes_before_the_pod_and_the_home_directory(tmp_path, monkeypatch, pod, home):
+    path = write(tmp_path / "config", GOOD.replace("one:8001", "variable:8001"))
+    monkeypatch.setenv("KUBECONFIG", path)
+
+    assert load_config().server == "https://variable:8001"
+
+
+def test_the_pod_comes_before_the_home_directory(pod, home):
+    assert load_config().server == "https://10.0.0.1:443"
+
+
+def test_a_context_is_looked_for_in_files_also_in_a_pod(pod, home):
+    assert load_config(context="two").server == "https://two:8001"
+
+
+def test_the_home_directory_is_looked_at_last(home):
+    assert load_config().server == "https://one:8001"
+
+
+@pytest.mark.parametrize("listed", ["/nonexistent", "/dev/null"])
+def test_a_variable_without_a_kubeconfig_leaves_the_pod(monkeypatch, pod, home, listed):
+    """As client-go, which does not look at the home directory then."""
+    monkeypatch.setenv("KUBECONFIG", listed)
+
+    assert load_config().server == "https://10.0.0.1:443"
+
+
+@pytest.mark.parametrize(
+    ("listed", "problem"),
+    [("/nonexistent", "there is no such file"), ("/dev/null", "nothing is in there")],
+)
+def test_a_variable_without_a_kubeconfig_is_named(monkeypatch, home, listed, problem):
+    monkeypatch.setenv("KUBECONFIG", listed)
+
+    with pytest.raises(ConfigError, match=f"KUBECONFIG is '{listed}', but {problem}"):
+        load_config()
+
+
+def test_nothing_configured_at_all_says_what_to_do():
+    with pytest.raises(ConfigError, match=r"no cluster is configured.*pass the path"):
+        load_config()
+
+
+def test_a_pod_without_a_token_goes_on_to_the_home_directory(pod, home):
+    (pod / "token").unlink()
+
+    assert load_config().server == "https://one:8001"
+
+
+def test_a_pod_without_a_token_is_told_so(pod):
+    (pod / "token").unlink()
+
+    with pytest.raises(ConfigError, match=r"has no token of a service account.*mount the token"):
+        load_config()
+
+
+def test_a_pod_uses_its_service_account(pod):
+    config = load_config()
+
+    assert (config.server, authorization(config)) == ("https://10.0.0.1:443", "Bearer pod-token")
+    assert config.tls.ca_file == str(pod / "ca.crt")
+    assert config.namespace == "kitchen"
+
+
+def test_an_address_of_ipv6_has_brackets(pod, monkeypatch):
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+
+    assert in_cluster_config().server == "https://[fd00::1]:443"
+
+
+@pytest.mark.parametrize("break_it", [Path.unlink, lambda path: path.write_text("no PEM")])
+def test_a_pod_without_a_ca_trusts_the_systems(pod, caplog, break_it: Callable[[Path], object]):
+    break_it(pod / "ca.crt")
+
+    assert in_cluster_config().tls.ca_file == ""
+    assert "The system's certificate authorities are trusted" in caplog.text
+
+
+def test_the_namespace_of_a_pod_can_be_in_its_environment(pod, monkeypatch):
+    monkeypatch.setenv("POD_NAMESPACE", "dining")
+
+    assert load_config().namespace == "dining"
+
+
+def test_the_namespace_of_a_pod_is_default_without_the_file(pod):
+    (pod / "namespace").unlink()
+
+    assert load_config().namespace == "default"
+
+
+def test_a_kubeconfig_without_a_namespace_has_that_of_the_pod(pod, home):
+    """As kubectl in a pod."""
+    assert load_config(home).namespace == "kitchen"
+    assert load_config(home, context="two").namespace == "shop"
+
+
+def test_outside_a_pod_there_is_no_configuration_of_one():
+    with pytest.raises(ConfigError, match="this is no pod"):
+        in_cluster_config()
+
+
+def test_the_contexts_of_kubeconfigs_can_be_listed(tmp_path, monkeypatch, home):
+    assert (*load_kubeconfig().contexts,) == ("one", "two")
+
+    extra = "contexts: [{name: three, context: {cluster: c}}]\ncurrent-context: three"
+    path = write(tmp_path / "more", extra)
+    monkeypatch.setenv("KUBECONFIG", f"{path}:{home}")
+    merged = load_kubeconfig()
+    assert (merged.current_context, set(merged.contexts)) == ("three", {"one", "two", "three"})
+    assert merged.paths == (path, str(home))
+    assert load_kubeconfig(home, path).current_context == "one"
+
+
+def test_a_kubeconfig_need_not_be_a_file():
+    config = load_config(parse_kubeconfig(GOOD), context="two")
+
+    assert config.server == "https://two:8001"
+
+
+def test_a_program_is_looked_up_beside_the_kubeconfig_or_in_the_path(tmp_path):
+    plugins = {"a": "bin/plugin", "b": "plugin", "c": "/bin/plugin"}
+    users = [
+        f"{{name: {name}, user: {{exec: {{command: {command}}}}}}}"
+        for name, command in plugins.items()
+    ]
+    read = load_kubeconfig(write(tmp_path / "config", f"users: [{', '.join(users)}]"))
+
+    assert [user.exec and user.exec.command for user in read.users.values()] == [
+        str(tmp_path / "bin" / "plugin"),
+        "plugin",
+        "/bin/plugin",
+    ]

@@ -31,8 +31,8 @@ from clientgo.rest import (
     TLSSettings,
     client_certificate,
 )
+from clientgo.rest.config.tls import ssl_context
 from clientgo.rest.errors import transport_error
-from clientgo.rest.transport.tls import ssl_context
 from clientgo.testing.scripted_server import ScriptedServer, answer_json
 from tests.rest.old_authority import authority_without_key_usage
 

@@ -88,7 +88,7 @@ def client_certificate(cert_file: str, key_file: str) -> Credentials:
 
 
 def with_basic_auth(credentials: Credentials, username: str, password: str) -> Credentials:
-    """Credentials with a user name and password where they have no header of their own."""
+    """Credentials with a user name and password in place of a header of their own."""
     return _WithBasicAuth(credentials, basic_authorization(username, password))
 
 
@@ -98,12 +98,7 @@ class _WithBasicAuth:
     _authorization: str = field(repr=False)
 
     def current(self, stop: threading.Event | None = None) -> Identity:
-        identity = self._credentials.current(stop)
-        if identity.authorization:
-            return identity
-        return replace(identity, authorization=self._authorization)
+        return replace(self._credentials.current(stop), authorization=self._authorization)
 
     def renew(self, refused: Identity, stop: threading.Event | None = None) -> bool:
-        if refused.authorization == self._authorization:
-            refused = replace(refused, authorization="")
-        return self._credentials.renew(refused, stop)
+        return False

@@ -1,122 +1,260 @@
-"""Reading kubeconfig files far enough to say what is wrong with them.
+"""Reading and merging kubeconfig files.
 
-A file that does not lead to a server raises a :class:`ConfigError` with the file, the place in it
-and what to do. The `kubernetes` package interprets the credentials. Several files are merged as
-kubectl does: the first one that sets a value wins.
+Promises kubectl's answers: of several files the first that has a name gives the whole entry;
+missing and empty files are skipped; relative paths are beside the file that names them. A file that
+kubectl refuses raises a :class:`ConfigError` with the file, the place in it and what to do, and
+without a value of it.
+
+Source: client-go `tools/clientcmd` ClientConfigLoadingRules.
 """
 
 from __future__ import annotations
 
+import base64
+import os
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, TypeVar
 
-from clientgo.rest.config.rest_config import ConfigError
+import msgspec
+
+from clientgo.rest.config.config_error import ConfigError
+from clientgo.rest.config.kubeconfig_types import Cluster, Context, User
+from clientgo.text.yaml_reader import YamlError, read_yaml
+
+_T = TypeVar("_T", Cluster, Context, User)
+
+DEFAULT_PATH: Final = "~/.kube/config"
+_LONGEST: Final = 64 << 20
+_ANOTHER: Final = "pass another file"
+_KINDS: Final = {"clusters": "cluster", "users": "user", "contexts": "context"}
+_PATHS: Final = ("certificate_authority", "client_certificate", "client_key", "token_file")
+_DATA: Final = ("certificate_authority_data", "client_certificate_data", "client_key_data")
+_NESTING: Final = 6
+"""Levels of an entry that have fields."""
+_NAMES: Final = {
+    "str": "text",
+    "int": "a number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "null",
+}
+_ADVICE: Final = {"str": "put it in quotes", "bool": "write true or false, without quotes"}
+_MISMATCH: Final = re.compile(r"Expected `(\w+)[^`]*`, got `(\w+)`(?: - at `\$(.*)`)?")
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedContext:
-    """The context in use; ``path`` is the file that it is in."""
+class Kubeconfig(msgspec.Struct, kw_only=True, frozen=True):
+    """What one kubeconfig, or several together, have. No text form shows a secret."""
 
-    name: str
-    path: str
-    user: Mapping[str, Any]
+    current_context: str = ""
+    contexts: Mapping[str, Context] = {}
+    clusters: Mapping[str, Cluster] = {}
+    users: Mapping[str, User] = {}
+    paths: tuple[str, ...] = ()
+    """The files that were read."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.current_context or self.contexts or self.clusters or self.users)
 
 
-def select_context(paths: Iterable[str], context: str | None) -> SelectedContext:
-    """The context named, or the current one, with its cluster and user found.
+def load_kubeconfig(*paths: str | os.PathLike[str]) -> Kubeconfig:
+    """Return what these files have together, or those that kubectl reads if none is passed.
 
-    Raises :class:`ConfigError`.
+    These are the files that ``$KUBECONFIG`` lists, of which some may be missing, or else
+    ``~/.kube/config``. Does not say if its entries can be used; :func:`load_config` does.
+    Raises :class:`ConfigError` for a file that cannot be read or is no kubeconfig.
     """
-    files = [(path, _read(path)) for path in paths]
-    first = files[0][0]
-    name = context or next(
-        (file["current-context"] for _, file in files if file.get("current-context")), ""
-    )
-    if not name:
-        raise ConfigError(
-            "no context is selected",
-            path=first,
-            advice="run 'kubectl config use-context NAME', or pass a context",
-        )
-    path, found = _entry(files, "contexts", "context", name, wanted_by="", at=first)
-    cluster_name = found.get("cluster")
-    if not cluster_name:
-        raise ConfigError(
-            f"context {name!r} has no cluster", path=path, advice="add 'cluster' to the context"
-        )
-    by_context = f" (of context {name!r})"
-    _, cluster = _entry(files, "clusters", "cluster", cluster_name, wanted_by=by_context, at=path)
-    if not cluster.get("server"):
-        raise ConfigError(
-            f"cluster {cluster_name!r} has no server",
-            path=path,
-            advice="add 'server: https://...' to the cluster",
-        )
-    if not found.get("user"):
-        return SelectedContext(name, path, {})
-    _, user = _entry(files, "users", "user", found["user"], wanted_by=by_context, at=path)
-    return SelectedContext(name, path, user)
+    if paths:
+        return merge(read_kubeconfig(path) for path in paths)
+    return merge_existing(listed_paths() or [DEFAULT_PATH])
 
 
-def _read(path: str) -> Mapping[str, Any]:
-    import yaml  # comes with the kubernetes package and is needed for files only
+def listed_paths() -> list[str]:
+    """Return the paths in ``$KUBECONFIG``, each one once."""
+    listed = os.environ.get("KUBECONFIG", "").split(os.pathsep)
+    return list(dict.fromkeys(path for path in listed if path))
 
+
+def merge_existing(paths: Iterable[str]) -> Kubeconfig:
+    """Return what the files have together that exist; raises :class:`ConfigError`."""
+    found = []
+    for path in paths:
+        try:
+            found.append(read_kubeconfig(path))
+        except ConfigError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+    return merge(found)
+
+
+def merge(files: Iterable[Kubeconfig]) -> Kubeconfig:
+    """Return what files have together; the first one that sets something wins."""
+    merged = Kubeconfig()
+    for file in files:
+        merged = Kubeconfig(
+            current_context=merged.current_context or file.current_context,
+            contexts={**file.contexts, **merged.contexts},
+            clusters={**file.clusters, **merged.clusters},
+            users={**file.users, **merged.users},
+            paths=(*merged.paths, *file.paths),
+        )
+    return merged
+
+
+def read_kubeconfig(path: str | os.PathLike[str]) -> Kubeconfig:
+    """Return what a file has; raises :class:`ConfigError`."""
+    path = os.path.abspath(os.path.expanduser(path))
     try:
-        with open(path, encoding="utf-8") as file:
-            content = yaml.safe_load(file)
-    except OSError as error:
+        with open(path, "rb") as file:
+            body = file.read(_LONGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or str(error)
+        problem = f"the kubeconfig cannot be read: {reason}"
+        if isinstance(error, FileNotFoundError | IsADirectoryError):
+            is_directory = isinstance(error, IsADirectoryError)
+            problem = "this is a directory" if is_directory else "there is no such kubeconfig"
         raise ConfigError(
-            f"the kubeconfig cannot be read: {error.strerror}",
-            path=path,
-            advice="check the path and its permissions",
+            problem, path=path, advice="check the path that was passed and its permissions"
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        problem = " ".join(str(error).split())
-        raise ConfigError(
-            f"the kubeconfig is not YAML: {problem}", path=path, advice="correct the file"
-        ) from error
-    if not isinstance(content, dict):
-        raise ConfigError(
-            f"the kubeconfig is {'empty' if content is None else 'no mapping'}",
-            path=path,
-            advice="write one with 'kubectl config', or pass another file",
-        )
-    if content.get("kind", "Config") != "Config":
-        raise ConfigError(
-            f"this is a {content['kind']}, not a kubeconfig", path=path, advice="pass another file"
-        )
-    return content
+    if len(body) > _LONGEST:
+        raise ConfigError("this is no kubeconfig: it is too long", path=path, advice=_ANOTHER)
+    return parse_kubeconfig(body, path)
 
 
-def _entry(
-    files: list[tuple[str, Mapping[str, Any]]],
-    section: str,
-    kind: str,
-    name: str,
-    *,
-    wanted_by: str,
-    at: str,
-) -> tuple[str, Mapping[str, Any]]:
-    """The entry of this name in a section, and the file that it is in."""
-    names = []
-    for path, file in files:
-        entries = file.get(section) or []
-        if not isinstance(entries, list):
-            raise ConfigError(f"{section!r} is no list", path=path, advice="correct the file")
-        for entry in entries:
-            if not isinstance(entry, dict):
-                raise ConfigError(
-                    f"{section!r} holds something that is no mapping: {entry!r:.40}",
-                    path=path,
-                    advice="correct the file",
-                )
-            names.append(str(entry.get("name")))
-            if entry.get("name") == name and isinstance(entry.get(kind), dict):
-                return path, entry[kind]
-    known = ", ".join(names) or "none"
-    raise ConfigError(
-        f"there is no {kind} {name!r}{wanted_by}",
-        path=at,
-        advice=f"name one of: {known}; or add it",
+def parse_kubeconfig(content: bytes | str, path: str = "") -> Kubeconfig:
+    """Return what a kubeconfig has that is no file, such as the value of a Secret.
+
+    Trust its author: it may name files to read, and programs to run. Raises :class:`ConfigError`.
+    """
+    value: Any = None
+    problem = ""
+    try:
+        value = read_yaml(content.encode() if isinstance(content, str) else content)[0]
+    except YamlError as error:  # its causes show content, so they are not kept
+        problem = _without_content(str(error))
+    except RecursionError:
+        problem = "it is nested too deep"
+    if problem:
+        raise ConfigError(f"the kubeconfig is not YAML: {problem}", path=path, advice="correct it")
+    if value is None:
+        return Kubeconfig(paths=(path,))
+    if not isinstance(value, dict):
+        raise ConfigError(
+            "this is no kubeconfig: its content is no mapping", path=path, advice=_ANOTHER
+        )
+    return _kubeconfig(value, path)
+
+
+def _without_content(problem: str) -> str:
+    """Return a problem without what it quotes, which may be a secret."""
+    text = re.split(r"['\"`]|(?<=invalid map key)", problem.removeprefix("yaml: "))[0]
+    return " ".join(text.split()).rstrip(" :")
+
+
+def _kubeconfig(content: dict[str, Any], path: str) -> Kubeconfig:
+    api_version, kind = (_text(content, name, path) for name in ("apiVersion", "kind"))
+    if api_version not in ("", "v1") or kind not in ("", "Config"):
+        raise ConfigError(
+            f"this is a {kind or 'Config'} of {api_version or 'v1'}, not a kubeconfig",
+            path=path,
+            advice=_ANOTHER,
+        )
+    return Kubeconfig(
+        current_context=_text(content, "current-context", path),
+        contexts=_entries(content, "contexts", Context, path),
+        clusters=_entries(content, "clusters", Cluster, path),
+        users=_entries(content, "users", User, path),
+        paths=(path,),
     )
+
+
+def _text(content: dict[str, Any], field: str, path: str, place: str = "") -> str:
+    value = content.get(field)
+    return "" if value is None else _convert(value, str, f"{place}.{field}".lstrip("."), path)
+
+
+def _entries(content: dict[str, Any], section: str, kind: type[_T], path: str) -> dict[str, _T]:
+    """Return the entries of a section by their names."""
+    found: dict[str, _T] = {}
+    given = content.get(section)
+    entries = _convert([] if given is None else given, list, section, path)
+    for index, given in enumerate(entries):
+        place = f"{section}[{index}]"
+        entry = _convert({} if given is None else given, dict, place, path)
+        name = _text(entry, "name", path, place)
+        if name in found:
+            raise ConfigError(
+                f"{section} has two entries with the name {name!r}",
+                path=path,
+                advice="remove one of them, or give it another name",
+            )
+        field = _KINDS[section]
+        fields = entry.get(field)
+        fields = {} if fields is None else _set_values(fields)
+        value = _convert(fields, kind, f"{place}.{field}", path)
+        found[name] = _resolved(value, f"{field} {name!r}", path)
+    return found
+
+
+def _convert(value: Any, wanted: type[Any], place: str, path: str) -> Any:
+    problem = "it is nested too deep"
+    try:
+        return msgspec.convert(value, wanted)
+    except msgspec.ValidationError as error:  # its text has types, and no value
+        problem = str(error)
+    except RecursionError:
+        pass
+    advice = "correct it"
+    if mismatch := _MISMATCH.match(problem):
+        expected, got, inner = mismatch.groups()
+        place += inner or ""
+        problem = f"it is {_NAMES.get(got, got)}, and must be {_NAMES.get(expected, expected)}"
+        advice = _ADVICE.get(expected, advice)
+    raise ConfigError(f"{place} cannot be read: {problem}", path=path, advice=advice)
+
+
+def _set_values(value: Any, levels: int = _NESTING) -> Any:
+    """Return a value without what is null; in a list that is an empty text or mapping."""
+    if levels == 0:
+        return value
+    if isinstance(value, dict):
+        return {
+            key: item if key == "extensions" else _set_values(item, levels - 1)
+            for key, item in value.items()
+            if item is not None
+        }
+    if isinstance(value, list):
+        empty: Any = {} if any(isinstance(item, dict) for item in value) else ""
+        return [empty if item is None else _set_values(item, levels - 1) for item in value]
+    return value
+
+
+def _resolved(entry: _T, name: str, path: str) -> _T:
+    """Return an entry with absolute paths, and data that is known to be base64."""
+    changes: dict[str, Any] = {"origin": path}
+    base = os.path.dirname(path)
+    for field in _PATHS:
+        if file := getattr(entry, field, ""):
+            changes[field] = os.path.join(base, file)
+    for field in _DATA:
+        if data := getattr(entry, field, ""):
+            changes[field] = _base64(data, f"{field.replace('_', '-')} of {name}", path)
+    plugin = entry.exec if isinstance(entry, User) else None
+    if plugin is not None and os.path.dirname(plugin.command):  # else it is looked up in PATH
+        command = os.path.join(base, plugin.command)
+        changes["exec"] = msgspec.structs.replace(plugin, command=command)
+    return msgspec.structs.replace(entry, **changes)
+
+
+def _base64(data: str, name: str, path: str) -> str:
+    data = data.replace("\n", "").replace("\r", "")
+    try:
+        base64.b64decode(data, validate=True)
+    except ValueError:
+        advice = "encode the PEM file with 'base64 -w0'"
+    else:
+        return data
+    raise ConfigError(f"{name} is not base64", path=path, advice=advice)

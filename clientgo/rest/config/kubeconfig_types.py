@@ -1,7 +1,7 @@
 """What a kubeconfig file holds, field by field.
 
-No text form of a user shows a secret. Unknown fields are ignored, as by kubectl. Source: client-go
-`tools/clientcmd/api/v1`.
+No text form shows a secret. Unknown fields are ignored, as by kubectl; null and the empty text mean
+that a field is not set. Source: client-go `tools/clientcmd/api/v1`.
 """
 
 from __future__ import annotations
@@ -10,33 +10,57 @@ from typing import Any
 
 import msgspec
 
+_ORIGIN: Any = msgspec.field(default="", name="#origin")  # no file has such a field
+
 
 class _Part(msgspec.Struct, rename="kebab", kw_only=True, frozen=True):
-    pass
+    """A part of a file. Its text form has the values that are `_shown`, and names the others."""
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({fields})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        shown = self._shown()
+        return [
+            (name, value if name in shown else ...)
+            for name in self.__struct_fields__
+            if (value := getattr(self, name))
+        ]
+
+    def _shown(self) -> frozenset[str]:
+        return frozenset()
 
 
 class Cluster(_Part, frozen=True):
-    """How to reach a server."""
+    """How to reach a server. Paths are absolute once the file was read."""
 
     server: str = ""
     tls_server_name: str = ""
     insecure_skip_tls_verify: bool = False
     certificate_authority: str = ""
     certificate_authority_data: str = ""
+    """PEM in base64."""
     proxy_url: str = ""
     disable_compression: bool = False
     extensions: list[dict[str, Any]] = []
+    origin: str = _ORIGIN
+    """The file that it is from."""
+
+    def _shown(self) -> frozenset[str]:
+        # Not its URLs, which may hold passwords.
+        return frozenset(("tls_server_name", "insecure_skip_tls_verify", "certificate_authority"))
 
 
-class EnvironmentVariable(msgspec.Struct, kw_only=True, frozen=True):
-    name: str
+class EnvironmentVariable(_Part, frozen=True):
+    name: str = ""
     value: str = ""
 
-    def __repr__(self) -> str:
-        return f"EnvironmentVariable(name={self.name!r})"
+    def _shown(self) -> frozenset[str]:
+        return frozenset(("name",))
 
 
-class ExecPlugin(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
+class ExecPlugin(_Part, rename="camel", frozen=True):
     """A program that prints credentials."""
 
     command: str = ""
@@ -47,19 +71,22 @@ class ExecPlugin(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     provide_cluster_info: bool = False
     interactive_mode: str = ""
 
+    def _shown(self) -> frozenset[str]:
+        return frozenset(("command", "api_version", "interactive_mode"))
 
-class AuthProvider(msgspec.Struct, kw_only=True, frozen=True):
+
+class AuthProvider(_Part, frozen=True):
     """A kind of credentials that was once built into kubectl."""
 
     name: str = ""
     config: dict[str, str] | None = None
 
-    def __repr__(self) -> str:
-        return f"AuthProvider(name={self.name!r})"
+    def _shown(self) -> frozenset[str]:
+        return frozenset(("name",))
 
 
-class User(msgspec.Struct, rename="kebab", kw_only=True, frozen=True):
-    """Who the client is."""
+class User(_Part, frozen=True):
+    """Who the client is. Paths are absolute once the file was read; data is PEM in base64."""
 
     client_certificate: str = ""
     client_certificate_data: str = ""
@@ -77,10 +104,8 @@ class User(msgspec.Struct, rename="kebab", kw_only=True, frozen=True):
     )
     auth_provider: AuthProvider | None = None
     exec: ExecPlugin | None = None
-
-    def __repr__(self) -> str:
-        given = [name for name in self.__struct_fields__ if getattr(self, name)]
-        return f"User(fields={given!r})"
+    origin: str = _ORIGIN
+    """The file that it is from."""
 
 
 class Context(_Part, frozen=True):
@@ -89,3 +114,8 @@ class Context(_Part, frozen=True):
     cluster: str = ""
     user: str = ""
     namespace: str = ""
+    origin: str = _ORIGIN
+    """The file that it is from."""
+
+    def _shown(self) -> frozenset[str]:
+        return frozenset(("cluster", "user", "namespace"))

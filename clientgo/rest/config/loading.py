@@ -1,61 +1,171 @@
 """Finding the API server and the credentials for it.
 
 Returns one :class:`RestConfig`, or raises a :class:`ConfigError` that says what to do. A kubeconfig
-that is passed comes first, then `$KUBECONFIG`, the pod's service account and `~/.kube/config`. Only
-this module imports the `kubernetes` package (for exec plugins and token refresh), and only when it
-needs it: that takes half a second. Source: client-go `tools/clientcmd`, `rest` InClusterConfig.
+that is passed comes first, then `$KUBECONFIG`, the pod's service account and `~/.kube/config`.
+
+Differs from client-go (`tools/clientcmd`): a context that is not there, or whose cluster or user is
+not, is an error, never another server or an anonymous request; so is a kubeconfig in which no
+context is selected, also in a pod.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from clientgo.rest.config.credentials import Identity
-from clientgo.rest.config.kubeconfig import select_context
-from clientgo.rest.config.kubernetes_package import (
-    KubernetesCredentials,
-    config_of_kubernetes_package,
-    rest_config,
+import msgspec
+
+from clientgo.rest.config.in_cluster import in_cluster_config, is_in_cluster, pod_namespace
+from clientgo.rest.config.kubeconfig import (
+    DEFAULT_PATH,
+    Kubeconfig,
+    listed_paths,
+    load_kubeconfig,
+    merge_existing,
 )
-from clientgo.rest.config.rest_config import ConfigError, RestConfig
+from clientgo.rest.config.kubeconfig_types import Cluster, Context, User
+from clientgo.rest.config.kubernetes_package import config_of_kubernetes_package
+from clientgo.rest.config.rest_config import (
+    DEFAULT_NAMESPACE,
+    ConfigError,
+    Impersonation,
+    RestConfig,
+)
+from clientgo.rest.config.user_credentials import credentials_of
+from clientgo.rest.config.validation import check_cluster, checked_user, tls_of
 
-_DEFAULT_PATH: Final = "~/.kube/config"
+_T = TypeVar("_T", Cluster, Context, User)
+
 _SUFFIXES: Final = (".yaml", ".yml", ".conf", ".kubeconfig")
 """How the names of kubeconfigs end, so that one that is missing is not taken for a host."""
 
 
 def load_config(
-    kubeconfig: str | os.PathLike[str] | None = None,
+    kubeconfig: str | os.PathLike[str] | Kubeconfig | None = None,
     context: str | None = None,
     master: str | None = None,
 ) -> RestConfig:
     """The configuration of this machine or pod.
 
-    ``kubeconfig`` is a path, ``context`` selects one of its contexts, ``master`` is the server's
-    URL in place of the configured one. Blocks while a credential plugin runs. Raises
-    :class:`ConfigError`.
+    ``kubeconfig`` is a path, or what :func:`load_kubeconfig` or :func:`parse_kubeconfig` returned.
+    ``context`` selects one of its contexts, so that a pod's service account is not looked for;
+    ``master`` is the server's URL in place of the configured one. Runs no credential plugin: the
+    first request does. Raises :class:`ConfigError`.
     """
-    paths = _kubeconfig_paths(kubeconfig)
-    if paths is None and "KUBERNETES_SERVICE_HOST" in os.environ:
-        config = _from_service_account()
-    elif paths or os.path.exists(os.path.expanduser(_DEFAULT_PATH)):
-        config = _from_files(paths or [os.path.expanduser(_DEFAULT_PATH)], context)
-    elif master:
+    if isinstance(kubeconfig, Kubeconfig):
+        return _of_context(kubeconfig, context, master)
+    if kubeconfig:
+        return _of_context(load_kubeconfig(kubeconfig), context, master)
+    listed = listed_paths()
+    if listed and not (found := merge_existing(listed)).is_empty:
+        return _of_context(found, context, master)
+    if not context and is_in_cluster():
+        config = in_cluster_config()
+        return replace(config, server=master, proxy=None) if master else config
+    if not listed and not (found := merge_existing([DEFAULT_PATH])).is_empty:
+        return _of_context(found, context, master)
+    if master and not context:
         return RestConfig(server=master)
-    elif paths is not None:
-        raise ConfigError(
-            f"KUBECONFIG is {os.environ['KUBECONFIG']!r}, but there is no such file",
-            advice="correct the variable or unset it",
+    raise _nothing_found(listed)
+
+
+def _nothing_found(listed: list[str]) -> ConfigError:
+    if listed:
+        variable = os.environ["KUBECONFIG"]
+        missing = not any(map(os.path.exists, map(os.path.expanduser, listed)))
+        what = "there is no such file" if missing else "nothing is in there"
+        return ConfigError(
+            f"KUBECONFIG is {variable!r}, but {what}", advice="correct the variable or unset it"
         )
-    else:
+    in_pod = bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+    pod = "this pod has no token of a service account" if in_pod else "this is no pod"
+    advice = "pass the path of a kubeconfig or the server's URL"
+    return ConfigError(
+        f"no cluster is configured: KUBECONFIG is not set, {pod}, and there is no {DEFAULT_PATH}",
+        advice=f"mount the token (automountServiceAccountToken), or {advice}" if in_pod else advice,
+    )
+
+
+def _of_context(kubeconfig: Kubeconfig, context: str | None, master: str | None) -> RestConfig:
+    name = context or kubeconfig.current_context
+    path = kubeconfig.paths[0] if kubeconfig.paths else ""
+    if kubeconfig.is_empty:
         raise ConfigError(
-            f"no cluster is configured: KUBECONFIG is not set, this is no pod, and there is no "
-            f"{_DEFAULT_PATH}",
-            advice="pass the path of a kubeconfig or the server's URL",
+            "the kubeconfig is empty",
+            path=path,
+            advice="write one with 'kubectl config', or pass another file",
         )
-    return replace(config, server=master) if master else config
+    if not name:
+        known = ", ".join(sorted(kubeconfig.contexts)) or "none"
+        raise ConfigError(
+            f"no context is selected; there are: {known}",
+            path=path,
+            advice="run 'kubectl config use-context NAME', or pass a context",
+        )
+    chosen = _entry(kubeconfig.contexts, f"context {name!r}", name, path)
+    of_context = f"(of context {name!r})"
+    if not chosen.cluster:
+        raise ConfigError(
+            f"context {name!r} has no cluster",
+            path=chosen.origin,
+            advice="add 'cluster' to the context",
+        )
+    cluster = _entry(
+        kubeconfig.clusters,
+        f"cluster {chosen.cluster!r} {of_context}",
+        chosen.cluster,
+        chosen.origin,
+    )
+    user = User()
+    if chosen.user:
+        user = _entry(
+            kubeconfig.users, f"user {chosen.user!r} {of_context}", chosen.user, chosen.origin
+        )
+    if master:
+        # The name is that of another server's certificate.
+        cluster = msgspec.structs.replace(cluster, server=master, tls_server_name="")
+    check_cluster(chosen.cluster, cluster)
+    user = checked_user(chosen.user, user, cluster)
+    try:
+        return _rest_config(chosen, cluster, user)
+    except ConfigError as error:
+        where = f"context {name!r}: "
+        raise ConfigError(
+            f"{where}{error.problem}", path=error.path or chosen.origin, advice=error.advice
+        ) from None
+
+
+def _entry(entries: Mapping[str, _T], what: str, name: str, path: str) -> _T:
+    if name in entries:
+        return entries[name]
+    known = ", ".join(entries) or "none"
+    raise ConfigError(f"there is no {what}", path=path, advice=f"name one of: {known}; or add it")
+
+
+def _rest_config(context: Context, cluster: Cluster, user: User) -> RestConfig:
+    namespace = context.namespace
+    if not namespace:
+        namespace = pod_namespace() if is_in_cluster() else DEFAULT_NAMESPACE
+    impersonation = None
+    if user.impersonate:
+        impersonation = Impersonation(
+            user=user.impersonate,
+            uid=user.impersonate_uid,
+            groups=tuple(user.impersonate_groups),
+            extra={key: tuple(values) for key, values in user.impersonate_user_extra.items()},
+        )
+    return RestConfig(
+        server=re.split(r"[?#]", cluster.server)[0],
+        credentials=credentials_of(user, cluster),
+        tls=tls_of(cluster),
+        proxy=cluster.proxy_url or None,
+        disable_compression=cluster.disable_compression,
+        impersonate=impersonation,
+        namespace=namespace,
+    )
 
 
 def rest_config_of(source: Any = None) -> RestConfig:
@@ -87,73 +197,3 @@ def _is_path(text: str) -> bool:
     if "://" in text:
         return False
     return text.startswith(("/", "~", ".")) or text.endswith(_SUFFIXES) or os.path.isfile(text)
-
-
-def _kubeconfig_paths(kubeconfig: str | os.PathLike[str] | None) -> list[str] | None:
-    """The files asked for that exist; None if none was named. A file that is passed must exist."""
-    if kubeconfig:
-        path = os.path.expanduser(kubeconfig)
-        if not os.path.isfile(path):
-            found = "this is a directory" if os.path.isdir(path) else "there is no such kubeconfig"
-            raise ConfigError(found, path=path, advice="check the path that was passed")
-        return [path]
-    listed = os.environ.get("KUBECONFIG")
-    if not listed:
-        return None
-    paths = [os.path.expanduser(path) for path in listed.split(os.pathsep) if path]
-    return [path for path in paths if os.path.isfile(path)]
-
-
-def _from_files(paths: list[str], context: str | None) -> RestConfig:
-    selected = select_context(paths, context)
-
-    def load() -> Any:
-        from kubernetes import config as kubernetes_config
-        from kubernetes.client import Configuration
-
-        configuration = Configuration()
-        try:
-            kubernetes_config.load_kube_config(  # type: ignore[no-untyped-call]
-                config_file=os.pathsep.join(paths),
-                context=selected.name,
-                client_configuration=configuration,
-            )
-        except (kubernetes_config.ConfigException, OSError, ValueError, KeyError) as error:
-            raise ConfigError(
-                f"context {selected.name!r} cannot be used: {error}",
-                path=selected.path,
-                advice="correct its cluster or user",
-            ) from error
-        return configuration
-
-    configuration = load()
-    credentials = KubernetesCredentials(configuration, load)
-    if "exec" in selected.user and credentials.current() == Identity():
-        command = selected.user["exec"].get("command", "")
-        raise ConfigError(
-            f"the credential plugin {command!r} of context {selected.name!r} gave no credentials",
-            path=selected.path,
-            advice="run it yourself to see why",
-        )
-    return rest_config(configuration, credentials)
-
-
-def _from_service_account() -> RestConfig:
-    def load() -> Any:
-        from kubernetes import config as kubernetes_config
-        from kubernetes.client import Configuration
-
-        configuration = Configuration()
-        try:
-            kubernetes_config.load_incluster_config(  # type: ignore[no-untyped-call]
-                client_configuration=configuration
-            )
-        except (kubernetes_config.ConfigException, OSError) as error:
-            raise ConfigError(
-                f"the pod's service account cannot be used: {error}",
-                advice="mount its token (automountServiceAccountToken), or set KUBECONFIG",
-            ) from error
-        return configuration
-
-    configuration = load()
-    return rest_config(configuration, KubernetesCredentials(configuration, load))

@@ -9,8 +9,10 @@ plain request after 60 seconds, so a longer silence means a lost server.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -26,6 +28,8 @@ from clientgo.rest.server_warnings import WarningHandler
 __all__ = ["ConfigError", "Impersonation", "RestConfig", "TLSSettings"]
 
 DEFAULT_BURST: Final = 10
+DEFAULT_NAMESPACE: Final = "default"
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +51,25 @@ class TLSSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impersonation:
-    """Act as another user; the credentials must be allowed to ``impersonate``."""
+    """Act as another user; the credentials must be allowed to ``impersonate``.
+
+    Raises :class:`ConfigError` without a user, and for what no header can carry.
+    """
 
     user: str
     uid: str = ""
     groups: tuple[str, ...] = ()
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.user:
+            raise ConfigError("nobody is impersonated", advice="name the user to act as")
+        values = (self.user, self.uid, *self.groups, *chain.from_iterable(self.extra.values()))
+        if _CONTROLS.search("".join(values)):
+            raise ConfigError(
+                f"the impersonation of {self.user!r} has line breaks or control characters",
+                advice="remove them from its user, uid, groups and extra",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +85,10 @@ class RestConfig:
     long as it lasts); once the server should have ended it, it gets ``watch_grace`` more.
     ``proxy`` is the URL of a proxy, empty for none; by default it is looked up in the environment,
     once, as Go does, and then reads as what was found: to :func:`dataclasses.replace` the server,
-    pass ``proxy=None`` too. A user name and password in the URL of the server become credentials.
+    pass ``proxy=None`` too. A user name and password in the server's URL beat a token, as in Go.
+
+    ``namespace`` is that of the kubeconfig's context, or of the pod. It is for the program to use:
+    clients ask in the namespaces that they are told.
 
     ``clock`` times the limiter and the pauses between attempts. Requests are counted in
     ``metrics``, or in the process's default provider.
@@ -81,6 +101,7 @@ class RestConfig:
     tls: TLSSettings = field(default_factory=TLSSettings)
     proxy: str | None = field(default=None, repr=False)  # may hold a password
     impersonate: Impersonation | None = None
+    namespace: str = DEFAULT_NAMESPACE
     user_agent: str = field(default_factory=default_user_agent)
     qps: float = 0.0
     burst: int = 0
@@ -123,6 +144,8 @@ def _server_url(server: str) -> tuple[str, tuple[str, str] | None]:
         raise ConfigError(f"{shown} is no URL{reason}", advice=advice) from None
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise ConfigError(f"{shown} is no URL of an API server", advice=advice)
+    if re.search(r"[\s\x00-\x1f\x7f]", server):
+        raise ConfigError(f"{shown} has white space", advice=advice)
     if parts.query or parts.fragment:
         raise ConfigError(f"{shown} has a query or fragment", advice=advice)
     userinfo, _, address = parts.netloc.rpartition("@")

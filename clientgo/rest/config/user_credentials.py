@@ -103,7 +103,7 @@ def _fixed_identity(user: User) -> Identity:
     authorization = ""
     if user.token:
         authorization = bearer(user.token, "the user")
-    elif user.username or user.password:
+    elif user.username:
         pair = f"{user.username}:{user.password}".encode()
         authorization = f"Basic {base64.b64encode(pair).decode()}"
     if (user.token or user.token_file) and (user.username or user.password):
@@ -127,7 +127,7 @@ def _pem(data: str, field: str) -> str:
         return ""
     advice = "encode the PEM file in base64, in one line"
     try:
-        text = base64.b64decode("".join(data.split()), validate=True).decode("ascii")
+        text = base64.b64decode("".join(data.split()), validate=True).decode("utf-8", "replace")
     except ValueError:  # the cause would show what was there
         raise ConfigError(f"{field} is not base64", advice=advice) from None
     if "-----BEGIN " not in text:

@@ -26,6 +26,7 @@ from clientgo.copies import uncopyable
 from clientgo.rest.config.credentials import Identity
 from clientgo.rest.config.proxies import is_loopback
 from clientgo.rest.config.rest_config import ConfigError, RestConfig
+from clientgo.rest.config.tls import certificate_names
 from clientgo.rest.errors import (
     ConnectionLostError,
     CredentialsError,
@@ -42,7 +43,6 @@ from clientgo.rest.transport.chunked import MalformedChunkError
 from clientgo.rest.transport.exchange import Answer, Headers, RequestBody
 from clientgo.rest.transport.in_flight import InFlight, carrying
 from clientgo.rest.transport.pools import Pools
-from clientgo.rest.transport.tls import certificate_names
 
 _log = logging.getLogger("clientgo.rest")
 

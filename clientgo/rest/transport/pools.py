@@ -24,8 +24,8 @@ from clientgo.process import renew_in_child
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import Identity, basic_authorization
 from clientgo.rest.config.rest_config import RestConfig
+from clientgo.rest.config.tls import proxy_ssl_context, ssl_context
 from clientgo.rest.transport.in_flight import AbortableHTTPPool, AbortableHTTPSPool
-from clientgo.rest.transport.tls import proxy_ssl_context, ssl_context
 
 _log = logging.getLogger("clientgo.rest")
 
