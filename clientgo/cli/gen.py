@@ -26,7 +26,7 @@ from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.client import Client
 from clientgo.codegen.client_modules import client_modules
 from clientgo.codegen.crd import definitions_of
-from clientgo.codegen.layout import laid_out
+from clientgo.codegen.layout import laid_out, write_whole
 from clientgo.codegen.manifests import manifest_text
 from clientgo.codegen.own_types import kinds_in
 from clientgo.codegen.rbac import user_roles
@@ -185,5 +185,4 @@ def _write(text: str, file: Path | None) -> None:
     if file is None:
         sys.stdout.write(text)
         return
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
+    write_whole(file, text)

@@ -94,8 +94,8 @@ def served_kinds(schemas: Mapping[str, Schema], paths: Mapping[str, Any]) -> dic
     return {
         name: resources[kind]
         for name, schema in schemas.items()
-        for said in schema.get("x-kubernetes-group-version-kind", ())
-        if (kind := GroupVersionKind(said["group"], said["version"], said["kind"])) in resources
+        for kind in _kinds_of(schema)
+        if kind in resources
     }
 
 
@@ -258,16 +258,26 @@ def _served_resources(paths: Mapping[str, Any]) -> Iterator[APIResource]:
     """
     for path, operations in paths.items():
         parts = path.strip("/").split("/")
-        if "post" not in operations or "{name}" in parts:
+        if not isinstance(operations, Mapping) or "{name}" in parts:
             continue
-        said = operations["post"]["x-kubernetes-group-version-kind"]
-        yield APIResource(
-            group=said["group"],
-            version=said["version"],
-            kind=said["kind"],
-            plural=parts[-1],
-            namespaced="{namespace}" in parts,
-        )
+        for group, version, kind in _kinds_of(operations.get("post")):
+            yield APIResource(
+                group=group,
+                version=version,
+                kind=kind,
+                plural=parts[-1],
+                namespaced="{namespace}" in parts,
+            )
+
+
+def _kinds_of(part: Any) -> Iterator[GroupVersionKind]:
+    """The kinds that a schema, or an operation, is about."""
+    said = part.get("x-kubernetes-group-version-kind") if isinstance(part, Mapping) else None
+    for item in said if isinstance(said, list) else [said]:
+        if isinstance(item, Mapping):
+            names = [item.get(name) for name in ("group", "version", "kind")]
+            if all(isinstance(name, str) for name in names) and names[2]:
+                yield GroupVersionKind(*map(str, names))
 
 
 def _decorator(resource: APIResource) -> str:

@@ -33,6 +33,7 @@ from clientgo.codegen.schemas.annotations import (
     taken_constraint,
     taken_markers,
 )
+from clientgo.codegen.schemas.schema_check import SchemaFormatError, checked_schema
 from clientgo.meta import APIResource
 from clientgo.meta.markers import CustomResource
 
@@ -94,6 +95,8 @@ class _Writer:
     def __init__(self, module: Module, definitions: Mapping[str, Schema]) -> None:
         self._module = module
         self._definitions = definitions
+        self._checked: dict[str, Schema] = {}
+        self._entered: list[str] = []
         self._declared: dict[str, str] = {}
         self._taken = {*_HOMES, "RESOURCES", "None", "True", "False"}
 
@@ -102,20 +105,21 @@ class _Writer:
 
     def declare_kind(self, kind: Kind) -> None:
         name = self._unique(class_name(kind.resource.kind))
+        schema = checked_schema(kind.schema, kind.resource.kind)
         body = {
             wire: member
-            for wire, member in kind.schema.get("properties", {}).items()
+            for wire, member in schema.get("properties", {}).items()
             if wire not in _TYPED_BY_META
         }
-        fields = self._fields({**kind.schema, "properties": body}, name, _RESERVED_ATTRIBUTES)
+        fields = self._fields({**schema, "properties": body}, name, _RESERVED_ATTRIBUTES)
         said = constructed(kind.definition)
         decorators = [
             *([f"@{said}"] if kind.definition != CustomResource() else []),
             _resource_decorator(kind.resource, name),
-            *_class_decorator(kind.schema),
+            *_class_decorator(schema),
         ]
         self._module.resources.append(
-            Class(name, "Resource", fields, _description(kind.schema), "\n".join(decorators))
+            Class(name, "Resource", fields, _description(schema), "\n".join(decorators))
         )
 
     def _declare_class(self, schema: Schema, name: str) -> Annotation:
@@ -151,7 +155,9 @@ class _Writer:
             attribute = _attribute(wire, taken)
             taken.add(attribute)
             annotation = self._annotation(member, name + class_name(wire))
-            resolved = {**self._definitions.get(referenced_schema(member), {}), **member}
+            target = referenced_schema(member)
+            said = self._definition(target) if target in self._definitions else {}
+            resolved = {**said, **member}
             fields.append(_field(attribute, wire, resolved, annotation, wire in required))
         return tuple(sorted(fields, key=lambda field: not field.required))
 
@@ -214,15 +220,30 @@ class _Writer:
             return Annotation(self._declared[target], is_class=True)
         if target not in self._definitions:
             raise ValueError(f"the schema refers to {target}, which the document does not hold")
-        schema = self._definitions[target]
+        schema = self._definition(target)
         name = class_name(target.rpartition(".")[2])
         if schema.get("type") == "object" and len(schema) == 1:
             return Annotation("dict[str, Any]")  # of which the document says nothing
         if "properties" not in schema:
-            return self._annotation(schema, name)
+            return self._without_name(target, schema, name)
         # Named before its fields are looked at, for they may refer back to it.
         self._declared[target] = name = self._unique(name)
         return self._declare_class(schema, name)
+
+    def _without_name(self, target: str, schema: Schema, name: str) -> Annotation:
+        """The type of a schema that gets no class, and so cannot hold itself."""
+        if target in self._entered:
+            raise SchemaFormatError(f"{target} refers to itself, and has no fields that could stop")
+        self._entered.append(target)
+        annotation = self._annotation(schema, name)
+        self._entered.pop()
+        return annotation
+
+    def _definition(self, name: str) -> Schema:
+        """What a schema refers to, checked."""
+        if name not in self._checked:
+            self._checked[name] = checked_schema(self._definitions[name], name)
+        return self._checked[name]
 
 
 def _field(
@@ -242,7 +263,7 @@ def _field(
     annotation = _with_default(annotation, default)
     if annotation.can_be(default):
         return Field(attribute, wire, annotation.text, default=repr(default), doc=doc)
-    if annotation.is_class and _is_what_members_say(default, schema):
+    if annotation.is_class and isinstance(default, dict) and _is_what_members_say(default, schema):
         return Field(attribute, wire, annotation.text, factory=annotation.inner, doc=doc)
     return Field(attribute, wire, replace(annotation, optional=True).text, "None", doc=doc)
 

@@ -7,13 +7,16 @@ instead.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from clientgo.codegen.openapi_types import Schema, served_kinds
 from clientgo.codegen.schema_types import Kind
+from clientgo.codegen.schemas.schema_check import shown
 from clientgo.copies import CopyableError
 from clientgo.meta import APIResource
 from clientgo.meta.markers import CustomResource, PrinterColumn, Scale
+
+T = TypeVar("T")
 
 
 class TypeSourceError(CopyableError, ValueError):
@@ -31,39 +34,40 @@ def kind_of_crd(manifest: Mapping[str, Any], version: str = "") -> Kind:
         raise TypeSourceError(
             f"this is a {said}; give a CustomResourceDefinition of apiextensions.k8s.io/v1"
         )
-    try:
-        return _kind_of_crd(manifest, version)
-    except KeyError as error:
-        raise TypeSourceError(
-            f"the definition has no {error}, which every definition has"
-        ) from error
+    return _kind_of_crd(manifest, version)
 
 
 def _kind_of_crd(manifest: Mapping[str, Any], version: str) -> Kind:
-    name, spec = manifest["metadata"]["name"], manifest["spec"]
-    versions = {item["name"]: item for item in spec.get("versions", ())}
-    chosen = versions.get(version) if version else _stored(spec)
+    metadata, spec = _said(manifest, "metadata", dict), _said(manifest, "spec", dict)
+    name = _said(metadata, "name", str, "metadata")
+    versions = {
+        _said(item, "name", str, "spec.versions[]"): item
+        for item in _parts(spec, "versions", "spec")
+    }
+    stored = (item for item in versions.values() if item.get("storage"))
+    chosen = versions.get(version) if version else next(stored, None)
     if chosen is None:
-        raise TypeSourceError(f"{name} has no version {version!r}; it has {', '.join(versions)}")
-    schema = chosen.get("schema", {}).get("openAPIV3Schema")
+        wanted = f"version {version!r}" if version else "stored version"
+        raise TypeSourceError(f"{name} has no {wanted}; it has {', '.join(versions) or 'none'}")
+    schema = _said(chosen, "schema", dict, "spec.versions[]", {}).get("openAPIV3Schema")
     if not schema:
         raise TypeSourceError(
             f"{name} has no schema for {chosen['name']}; give one of apiextensions.k8s.io/v1, "
             "where every version has its own"
         )
-    names = spec["names"]
-    subresources = chosen.get("subresources") or {}
+    names = _said(spec, "names", dict, "spec")
+    subresources = _said(chosen, "subresources", dict, "spec.versions[]", {})
     resource = APIResource(
-        group=spec["group"],
+        group=_said(spec, "group", str, "spec"),
         version=chosen["name"],
-        kind=names["kind"],
-        plural=names["plural"],
-        singular=names.get("singular", ""),
-        namespaced=spec["scope"] == "Namespaced",
-        short_names=tuple(names.get("shortNames", ())),
-        subresources=tuple(subresources),
+        kind=_said(names, "kind", str, "spec.names"),
+        plural=_said(names, "plural", str, "spec.names"),
+        singular=_said(names, "singular", str, "spec.names", ""),
+        namespaced=_said(spec, "scope", str, "spec") == "Namespaced",
+        short_names=_texts(names, "shortNames", "spec.names"),
+        subresources=tuple(map(str, subresources)),
     )
-    return Kind(resource, schema, _definition(manifest, chosen, subresources))
+    return Kind(resource, schema, _definition(metadata, names, chosen, subresources))
 
 
 def kinds_of_openapi(document: Mapping[str, Any], names: Sequence[str] = ()) -> list[Kind]:
@@ -92,43 +96,101 @@ def openapi_definitions(document: Mapping[str, Any]) -> Mapping[str, Schema]:
             "this is no OpenAPI v3 document; a server answers with one at "
             "/openapi/v3/apis/<group>/<version>"
         )
-    schemas: Mapping[str, Schema] = document.get("components", {}).get("schemas", {})
+    components = document.get("components") or {}
+    schemas = components.get("schemas") if isinstance(components, Mapping) else None
+    if not isinstance(document["paths"], Mapping) or not isinstance(schemas, Mapping):
+        raise TypeSourceError("the OpenAPI v3 document has no paths, or no components.schemas")
     return schemas
 
 
-def _stored(spec: Mapping[str, Any]) -> Any:
-    return next((item for item in spec.get("versions", ()) if item.get("storage")), None)
-
-
 def _definition(
-    manifest: Mapping[str, Any], version: Mapping[str, Any], subresources: Mapping[str, Any]
+    metadata: Mapping[str, Any],
+    names: Mapping[str, Any],
+    version: Mapping[str, Any],
+    subresources: Mapping[str, Any],
 ) -> CustomResource:
-    scale = subresources.get("scale")
-    annotations = manifest.get("metadata", {}).get("annotations", {})
+    place = "spec.versions[]"
+    annotations = _said(metadata, "annotations", dict, "metadata", {})
     return CustomResource(
         columns=tuple(
-            PrinterColumn(
-                name=column["name"],
-                json_path=column["jsonPath"],
-                type=column["type"],
-                description=column.get("description", ""),
-                priority=column.get("priority", 0),
-                format=column.get("format", ""),
-            )
-            for column in version.get("additionalPrinterColumns", ())
+            map(_column, _parts(version, "additionalPrinterColumns", place)),
         ),
-        scale=scale
-        and Scale(
-            spec_replicas=scale["specReplicasPath"],
-            status_replicas=scale["statusReplicasPath"],
-            label_selector=scale.get("labelSelectorPath", ""),
+        scale=_scale(_said(subresources, "scale", dict, f"{place}.subresources", {})),
+        selectable_fields=tuple(
+            _said(item, "jsonPath", str, f"{place}.selectableFields[]")
+            for item in _parts(version, "selectableFields", place)
         ),
-        selectable_fields=tuple(item["jsonPath"] for item in version.get("selectableFields", ())),
-        categories=tuple(manifest["spec"]["names"].get("categories", ())),
+        categories=_texts(names, "categories", "spec.names"),
         annotations={
-            name: text for name, text in annotations.items() if name.startswith("api-approved")
+            name: _said(annotations, name, str, "metadata.annotations")
+            for name in annotations
+            if str(name).startswith("api-approved")
         },
-        served=version.get("served", True),
-        deprecated=version.get("deprecated", False),
-        deprecation_warning=version.get("deprecationWarning", ""),
+        served=_said(version, "served", bool, place, True),
+        deprecated=_said(version, "deprecated", bool, place, False),
+        deprecation_warning=_said(version, "deprecationWarning", str, place, ""),
     )
+
+
+def _column(column: Mapping[str, Any]) -> PrinterColumn:
+    place = "spec.versions[].additionalPrinterColumns[]"
+    return PrinterColumn(
+        name=_said(column, "name", str, place),
+        json_path=_said(column, "jsonPath", str, place),
+        type=_said(column, "type", str, place),
+        description=_said(column, "description", str, place, ""),
+        priority=_said(column, "priority", int, place, 0),
+        format=_said(column, "format", str, place, ""),
+    )
+
+
+def _scale(scale: Mapping[str, Any]) -> Scale | None:
+    place = "spec.versions[].subresources.scale"
+    return (
+        Scale(
+            spec_replicas=_said(scale, "specReplicasPath", str, place),
+            status_replicas=_said(scale, "statusReplicasPath", str, place),
+            label_selector=_said(scale, "labelSelectorPath", str, place, ""),
+        )
+        if scale
+        else None
+    )
+
+
+_CALLED: Final = {str: "a text", bool: "true or false", int: "a whole number", dict: "a mapping"}
+
+
+def _said(
+    holder: Mapping[str, Any], name: str, kind: type[T], place: str = "", default: T | None = None
+) -> T:
+    """A member of a definition, at ``place``; null is absent. Raises :class:`TypeSourceError`."""
+    where = f"{place}.{name}".lstrip(".")
+    value = holder.get(name)
+    if value is None or (value == "" and default is None):
+        if default is None:
+            raise TypeSourceError(f"the definition has no {where}, which every definition has")
+        return default
+    if not isinstance(value, kind):
+        raise TypeSourceError(
+            f"{where} of the definition must be {_CALLED[kind]}, not {shown(value)}"
+        )
+    return value
+
+
+def _parts(holder: Mapping[str, Any], name: str, place: str) -> list[dict[str, Any]]:
+    """The mappings in a list; none if the list is absent."""
+    items: Any = holder.get(name) or []
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise TypeSourceError(
+            f"{place}.{name} of the definition must be a list of mappings, not {shown(items)}"
+        )
+    return items
+
+
+def _texts(holder: Mapping[str, Any], name: str, place: str) -> tuple[str, ...]:
+    items: Any = holder.get(name) or []
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise TypeSourceError(
+            f"{place}.{name} of the definition must be a list of texts, not {shown(items)}"
+        )
+    return tuple(items)

@@ -25,7 +25,25 @@ _NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _VERSION: Final = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 _DOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+")
-_TAKEN: Final = ("clientgo", "tests", "config")
+_PLURAL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_TAKEN: Final = frozenset(
+    {
+        *("clientgo", "config", "httptools", "kubernetes", "msgspec", "prometheus_client"),
+        *("pytest", "sortedcontainers", "tests", "urllib3", "uvicorn", "yaml"),
+    }
+)
+"""What a project imports, or calls its own folders, beside the standard library."""
+_USED: Final = frozenset(
+    {
+        *("AGE", "AdmissionContext", "AdmissionRequest", "Annotated", "CONTEXT", "Client"),
+        *("Conditioned", "ConfigMap", "Context", "CustomResource", "FieldErrors", "InvalidError"),
+        *("Iterator", "LABELS", "Meta", "Model", "ObjectMeta", "Observer", "PrinterColumn"),
+        *("Resource", "Result"),
+    }
+)
+"""Names beside a kind's own in the files that are made for it."""
+_LONGEST: Final = 63
+"""Characters of a kind or a plural, as for an API server."""
 _IMPORTS: Final = "# imports: clientgo operator adds"
 _PARTS: Final = "    # parts: clientgo operator adds"
 
@@ -84,19 +102,33 @@ class KindNames:
             ("kind", self.kind, _KIND, "CronJob"),
             ("group", self.group, _DOMAIN, "batch.example.com"),
             ("version", self.version, _VERSION, "v1alpha1"),
+            ("plural", self.plural or plural_of(self.kind), _PLURAL, "cronjobs"),
         ):
             if not pattern.fullmatch(name):
                 raise ConfigError(f"{name!r} is not a {what}; write it like {example}")
+            if what != "group" and len(name) > _LONGEST:
+                raise ConfigError(f"the {what} {name!r} has more than {_LONGEST} characters")
+        if keyword.iskeyword(self.kind) or self.kind in _USED:
+            why = "Python" if keyword.iskeyword(self.kind) else "the code that is made for a kind"
+            raise ConfigError(
+                f"a kind cannot have the name {self.kind!r}, which {why} uses; choose another name"
+            )
 
     @property
     def module(self) -> str:
         """The module of the class."""
         return f"{self.kind.lower()}_{self.version}"
 
+    @property
+    def reconciler_module(self) -> str:
+        """The module of the reconciler, and that of the webhooks."""
+        name = self.kind.lower()
+        return f"{name}_" if keyword.iskeyword(name) else name
+
     def placeholders(self) -> dict[str, str]:
         return {
             "Kind": self.kind,
-            "kind": self.kind.lower(),
+            "kind": self.reconciler_module,
             "group": self.group,
             "version": self.version,
             "plural": self.plural or plural_of(self.kind),
@@ -121,11 +153,12 @@ def init(root: Path, name: str, *, domain: str, force: bool = False) -> list[str
     """
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{name!r} is not a name for an operator; write it like my-operator")
-    if name in sys.stdlib_module_names or name in _TAKEN or keyword.iskeyword(name):
-        raise ConfigError(f"a Python package cannot have the name {name!r}; choose another name")
+    package = name.replace("-", "_")
+    if package in sys.stdlib_module_names | _TAKEN or keyword.iskeyword(package):
+        raise ConfigError(f"a Python package cannot have the name {package!r}; choose another name")
     if not _DOMAIN.fullmatch(domain):
         raise ConfigError(f"{domain!r} is not a domain; write yours, like example.com")
-    values = {"name": name, "package": name.replace("-", "_"), "domain": domain}
+    values = {"name": name, "package": package, "domain": domain}
     return _write(root, _rendered(_PROJECT, values), force=force)
 
 
@@ -144,7 +177,7 @@ def create_api(project: Project, names: KindNames, *, force: bool = False) -> li
     if not is_new:
         return written
     reconciler = f"{names.kind}Reconciler"
-    module = f"{project.package}.controllers.{names.kind.lower()}"
+    module = f"{project.package}.controllers.{names.reconciler_module}"
     return written + _add_to_main(
         project, f"from {module} import {reconciler}", f"manager.register({reconciler}())"
     )
@@ -167,7 +200,7 @@ def create_webhook(project: Project, names: KindNames, *, force: bool = False) -
         if not (project.root / name).exists()
     }
     written = _write(project.root, shared | _rendered(_WEBHOOK, values), force=force)
-    kind, package = names.kind.lower(), project.package
+    kind, package = names.reconciler_module, project.package
     return written + _add_to_main(
         project,
         f"from {package}.webhooks import {kind} as {kind}_webhooks",

@@ -50,7 +50,7 @@ def test_without_a_file_the_types_are_printed(
 
 
 def test_clients_are_laid_out_without_ruff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
 
     assert main(["gen", "clients", _TYPES, "--out", str(tmp_path)]) == 0
 

@@ -85,7 +85,7 @@ def test_a_definition_that_lacks_what_every_definition_has_is_refused(lacking: s
     crd = copy.deepcopy(_CRD)
     del crd["spec"][lacking]
 
-    with pytest.raises(TypeSourceError, match=f"has no '{lacking}'"):
+    with pytest.raises(TypeSourceError, match=rf"has no spec\.{lacking}"):
         kind_of_crd(crd)
 
 

@@ -227,3 +227,77 @@ def test_a_setting_that_there_is_not_is_named(project: Project) -> None:
 def test_a_directory_without_a_project_says_how_to_begin_one(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="clientgo operator init"):
         read_project(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["Class", "For", "Is", "World", "Operator", "Pytest", "Match"])
+def test_a_kind_may_have_a_name_that_python_uses_in_lower_case(project: Project, kind: str) -> None:
+    create_api(project, _names(kind))
+    create_webhook(project, _names(kind))
+
+    for file in project.root.rglob("*.py"):
+        tree = ast.parse(file.read_text())
+        assert [name for name in bound_twice(tree)] == [], file  # noqa: C416
+
+
+def bound_twice(tree: ast.Module) -> list[str]:
+    """The names that a module imports or defines more than once."""
+    names = [
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    ]
+    names += [node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    return sorted({name for name in names if names.count(name) > 1})
+
+
+def test_a_kind_cannot_have_a_name_that_its_files_use(project: Project) -> None:
+    create_api(project, _names("Xyz"))
+    create_webhook(project, _names("Xyz"))
+    names = {
+        node.id if isinstance(node, ast.Name) else node.name
+        for file in project.root.rglob("*.py")
+        if "xyz" in file.name
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Name | ast.alias)
+    }
+
+    for name in names | {"None", "True", "False"}:
+        if name[0].isupper() and not name.startswith("Xyz"):
+            with pytest.raises(ConfigError, match=f"a kind cannot have the name '{name}', which"):
+                _names(name)
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        ({"kind": "foo"}, "'foo' is not a kind; write it like CronJob"),
+        ({"kind": "2fa"}, "'2fa' is not a kind"),
+        ({"kind": "Größe"}, "'Größe' is not a kind"),
+        ({"kind": "__class__"}, "'__class__' is not a kind"),
+        ({"kind": ""}, "'' is not a kind"),
+        ({"kind": "A" * 64}, "has more than 63 characters"),
+        ({"kind": "Demo\n"}, "is not a kind"),
+        ({"plural": 'x") class'}, "is not a plural; write it like cronjobs"),
+        ({"plural": "Demos"}, "'Demos' is not a plural"),
+        ({"version": "latest"}, "'latest' is not a version; write it like v1alpha1"),
+        ({"group": "nodots"}, "'nodots' is not a group; write it like batch.example.com"),
+    ],
+)
+def test_names_that_cannot_be_are_refused(names: dict[str, str], problem: str) -> None:
+    given = {"kind": "Demo", "group": "demo.example.com"} | names
+
+    with pytest.raises(ConfigError) as caught:
+        KindNames(**given)
+
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["class", "json", "msgspec", "sre-parse", "tests", "My", "a--", "1a", "", "a/b", "a\n"]
+)
+def test_a_project_cannot_have_the_name_of_what_it_imports(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="name"):
+        init(tmp_path, name, domain="example.com")
+
+    assert list(tmp_path.iterdir()) == []

@@ -48,7 +48,7 @@ def recorded_server(
 ) -> Iterator[str]:
     """Return the server's address, while the server runs in a process of its own."""
     program = f"from {__name__} import main; main()"
-    command = [sys.executable, "-c", program, str(objects), str(events), shape]
+    command = [sys.executable, "-P", "-c", program, str(objects), str(events), shape]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
