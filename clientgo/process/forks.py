@@ -121,4 +121,4 @@ class _Refusal:
     def _raise(self, *_: object) -> NoReturn:
         raise ForkedProcessError(self._message)
 
-    __getattr__ = __enter__ = __exit__ = _raise
+    __getattr__ = __enter__ = __exit__ = __delitem__ = _raise

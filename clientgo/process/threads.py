@@ -12,8 +12,8 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 from clientgo.copies import uncopyable
 
@@ -24,6 +24,10 @@ crash_handlers: list[Callable[[str, BaseException], object]] = []
 
 `clientgo.metrics` counts failures this way. Source: client-go `util/runtime` PanicHandlers.
 """
+
+
+class ThreadStartError(RuntimeError):
+    """The system has refused a thread. What needed it is as before, and can be tried again."""
 
 
 @uncopyable("it has threads; make one in each process")
@@ -46,8 +50,42 @@ class SupervisedThread(threading.Thread):
         super().__init__(target=target, args=args, name=name, daemon=True)
         self._then = then
         self._on_failure = on_failure
+        self.gate: _Gate | None = None
+        """Set by `start_threads`."""
+
+    @classmethod
+    def started(
+        cls,
+        target: Callable[..., object],
+        *,
+        args: tuple[Any, ...] = (),
+        name: str,
+        then: str,
+        on_failure: Callable[[BaseException], object] | None = None,
+    ) -> Self:
+        """Return a thread that has started; keep it nowhere before. Raises as `start` does."""
+        thread = cls(target, args=args, name=name, then=then, on_failure=on_failure)
+        thread.start()
+        return thread
+
+    def start(self) -> None:
+        """Start the thread. Raises ThreadStartError if the system refuses it; then call it again.
+
+        Raises RuntimeError if it has been started.
+        """
+        try:
+            super().start()
+        except RuntimeError as error:
+            if "new thread" not in str(error):  # it was started before, or is running
+                raise
+            raise ThreadStartError(
+                f"thread {self.name} cannot be started: {error}; this process, or its container, "
+                "is at its limit of threads (ulimit -u, pids.max) or of memory"
+            ) from error
 
     def run(self) -> None:
+        if self.gate is not None and not self.gate.pass_through():
+            return
         try:
             super().run()
         except BaseException as failure:  # noqa: BLE001 - SystemExit must not end it silently
@@ -70,3 +108,35 @@ class SupervisedThread(threading.Thread):
         role = re.sub(r"-\d+$", "", self.name)
         for handle in crash_handlers:
             handle(role, failure)
+
+
+def start_threads(threads: Sequence[SupervisedThread]) -> None:
+    """Start all threads, or none: no target runs before the last thread has started.
+
+    If one cannot be started, the others end without running their target, and it raises.
+    """
+    gate = _Gate()
+    started: list[SupervisedThread] = []
+    try:
+        for thread in threads:
+            thread.gate = gate
+            thread.start()
+            started.append(thread)
+        gate.may_pass = True
+    finally:
+        gate.opened.set()
+        if not gate.may_pass:
+            for thread in started:
+                thread.join()
+
+
+class _Gate:
+    """Where threads that are started together wait for each other."""
+
+    def __init__(self) -> None:
+        self.opened = threading.Event()
+        self.may_pass = False
+
+    def pass_through(self) -> bool:
+        self.opened.wait()
+        return self.may_pass

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.metrics import MetricsProvider
-from clientgo.process import SupervisedThread
+from clientgo.process import SupervisedThread, ThreadStartError
 from clientgo.workqueue.due_heap import DueHeap
 from clientgo.workqueue.ordering import FIFO, Ordering, T
 from clientgo.workqueue.queue import Queue, QueueStatistics
@@ -90,18 +90,33 @@ class DelayingQueue(Queue[T]):
         self._delay_locked(item, nanoseconds(self._clock.monotonic()) + nanoseconds(delay))
 
     def _delay_locked(self, item: T, due_ns: int) -> None:
-        first_changed = self._delays.put(item, due_ns)
-        if self._waiter is None:
-            self._waiter = SupervisedThread(
+        if not self._has_waiter_locked(item):
+            self._add_locked(item)
+            return
+        if self._delays.put(item, due_ns):
+            self._delays_changed.notify()
+        self._report_delayed_locked()
+
+    def _has_waiter_locked(self, item: T) -> bool:
+        """Start the waiting thread; return False if an item that was left has to do without."""
+        if self._waiter is not None:
+            return True
+        try:
+            self._waiter = SupervisedThread.started(
                 self._release_when_due,
                 name=f"workqueue-delays-{self._name}",
                 then="delayed items would be lost, so the queue shuts down; restart this process",
                 on_failure=self._delays_failed,
             )
-            self._waiter.start()
-        elif first_changed:
-            self._delays_changed.notify()
-        self._report_delayed_locked()
+        except ThreadStartError as error:
+            if not self._queue_lock.does_left:
+                raise
+            # The caller has gone, so the item must not get lost.
+            _log.warning(
+                "work queue %r: %r is added without its delay: %s", self._name, item, error
+            )
+            return False
+        return True
 
     def _cancel_delay_locked(self, item: T) -> None:
         if self._delays.discard(item):
@@ -151,8 +166,7 @@ class DelayingQueue(Queue[T]):
 
     def statistics(self) -> DelayingQueueStatistics:
         """Return what the queue holds right now."""
-        with self._lock:
-            return DelayingQueueStatistics(**self._statistics_locked())
+        return DelayingQueueStatistics(**self._read(self._statistics_locked))
 
     def _statistics_locked(self) -> dict[str, Any]:
         due_ns = self._delays.first_due_ns()

@@ -52,12 +52,11 @@ class QueueMetrics:
         self._taken_at: dict[Hashable, float] = {}
         self._stopping = False
         self._stop_requested = threading.Condition(lock)
-        self._refresher = SupervisedThread(
+        self._refresher = SupervisedThread.started(
             self._keep_refreshing,
             name=f"workqueue-metrics-{name}",
             then="the ages of items are not refreshed any more; the queue goes on",
         )
-        self._refresher.start()
 
     @classmethod
     def build(

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.metrics import MetricsProvider
 from clientgo.workqueue.delaying import check_delay
 from clientgo.workqueue.due_heap import DueHeap
 from clientgo.workqueue.ordering import Ordering, T
+from clientgo.workqueue.queue import NOTHING
 from clientgo.workqueue.rate_limiters import RateLimiter
 from clientgo.workqueue.rate_limiting import RateLimitingQueue
 
@@ -68,7 +69,7 @@ class PriorityQueue(RateLimitingQueue[T]):
     def add(self, item: T, *, priority: int = DEFAULT_PRIORITY) -> None:
         """Note that `item` needs work, with at least this priority. Never blocks."""
         try:
-            self._token.pop()
+            del self._token[0]
         except IndexError:
             self._leave_to_holder(partial(self._add_at_priority_locked, priority), item)
             return
@@ -76,10 +77,15 @@ class PriorityQueue(RateLimitingQueue[T]):
             if self._left:
                 self._do_left_locked()
             self._add_at_priority_locked(priority, item)
+        except BaseException:
+            self._repair_locked()
+            raise
         finally:
-            self._token.append(None)
-            if self._left:
-                self._do_left()
+            try:
+                self._token.append(None)
+            finally:
+                if self._left:
+                    self._do_left()
 
     def add_after(self, item: T, delay: float, *, priority: int | None = None) -> None:
         """Add `item` when `delay` seconds have passed, with at least this priority, or its own.
@@ -100,34 +106,11 @@ class PriorityQueue(RateLimitingQueue[T]):
         taken, needs no instant: it stays so, and its priority can only rise. Not counted as a
         retry. Never blocks.
         """
-        due_ns = nanoseconds(due)
-        try:
-            self._token.pop()
-        except IndexError:
-            self._wait_for_token()
-        try:
-            if self._left:
-                self._do_left_locked()
-            if self._shutting_down:
-                return
-            self._cancel_delay_locked(item)
-            if due_ns <= nanoseconds(self._clock.monotonic()) or self._needs_work_locked(item):
-                self._add_at_priority_locked(priority, item)
-                return
-            self._by_priority.set_priority(item, priority)
-            self._note_locked("queue.add_after", item, delay=due - self._clock.monotonic())
-            self._delay_locked(item, due_ns)
-        finally:
-            self._token.append(None)
-            if self._left:
-                self._do_left()
+        self._do_or_leave(partial(self._schedule_locked, due, nanoseconds(due), priority), item)
 
     def unschedule(self, item: T) -> None:
-        """Drop the delay of `item`, if it has one; what is ready stays ready."""
-        with self._lock:
-            self._cancel_delay_locked(item)
-            if not self._knows_locked(item):
-                self._by_priority.forget(item)
+        """Drop the delay of `item`, if it has one; what is ready stays ready. Never blocks."""
+        self._do_or_leave(self._unschedule_locked, item)
 
     def done(self, item: T) -> None:
         """Give back an item that `get` returned. If it was added meanwhile, it is listed again."""
@@ -135,8 +118,25 @@ class PriorityQueue(RateLimitingQueue[T]):
 
     def depths(self) -> dict[int, int]:
         """Return how many items are ready, by priority."""
-        with self._lock:
-            return dict(self._by_priority.listed)
+        return self._read(lambda: dict(self._by_priority.listed))
+
+    def _schedule_locked(self, due: float, due_ns: int, priority: int, item: T) -> None:
+        if self._shutting_down:
+            return
+        is_due = due_ns <= nanoseconds(self._clock.monotonic())
+        if is_due or self._needs_work_locked(item) or not self._has_waiter_locked(item):
+            self._cancel_delay_locked(item)
+            self._add_at_priority_locked(priority, item)
+            return
+        self._cancel_delay_locked(item)
+        self._by_priority.set_priority(item, priority)
+        self._note_locked("queue.add_after", item, delay=due - self._clock.monotonic())
+        self._delay_locked(item, due_ns)
+
+    def _unschedule_locked(self, item: T) -> None:
+        self._cancel_delay_locked(item)
+        if not self._knows_locked(item):
+            self._by_priority.forget(item)
 
     def _add_at_priority_locked(self, priority: int, item: T) -> None:
         self._raise_priority_locked(item, priority)
@@ -151,6 +151,10 @@ class PriorityQueue(RateLimitingQueue[T]):
         super()._done_locked(item)
         if not self._knows_locked(item):
             self._by_priority.forget(item)
+
+    def _repair_locked(self, taken: Any = NOTHING) -> None:
+        super()._repair_locked(taken)
+        self._by_priority.recount()
 
     def _raise_priority_locked(self, item: T, priority: int) -> None:
         if self._shutting_down:
@@ -213,6 +217,10 @@ class _PriorityOrdering(Ordering[T]):
 
     def forget(self, item: T) -> None:
         self._priorities.pop(item, None)
+
+    def recount(self) -> None:
+        """Count anew what is listed, after an operation that was interrupted."""
+        self.listed = Counter(self.priority(item) for item in self._turns)
 
     def _unlist(self, priority: int) -> None:
         self.listed[priority] -= 1

@@ -10,20 +10,10 @@ Differs from client-go (util/workqueue, `Typed`): an item has one of three state
 in the sets *dirty* and *processing*. A `done` of an item that is not processed is ignored with a
 warning. `shut_down_with_drain(until_empty=True)` also waits for items that are still listed.
 
-On the lock: the garbage collector and signal handlers may run any code inside a critical section,
-also code that adds to the same queue. So `add`, `add_after` and `done` never wait for the lock:
-while it is taken, by any thread, they leave their operation in a list, and each holder looks at
-the list after it has released the lock.
-
-The lock is a deque with one token, which its holder has popped: pops and appends of a deque are
-thread-safe by its documentation, with and without a global interpreter lock, and cost a third of
-what acquiring and releasing a `threading.Lock` does. A thread that must have the lock, in `get`,
-leaves a wake-up in the list and tries again; the token is not reserved for it, so it may lose to
-another thread, which then gets on. (A KeyboardInterrupt that arrives in the main thread while it
-has the token leaves it lost; `setup_signal_handler` raises none.)
-
-An add wakes a getter only if no other is already waking up, and a getter that leaves items wakes
-the next. So a burst of adds costs a few thread switches.
+`lock.py` says how operations share the queue's lock. An add wakes a getter only if no other is
+already waking up, and a getter that leaves items wakes the next: a burst of adds costs a few
+thread switches. An operation that an exception ends half-way, such as KeyboardInterrupt, repairs
+the queue before the exception goes on.
 """
 
 from __future__ import annotations
@@ -31,18 +21,18 @@ from __future__ import annotations
 import enum
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, cast
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.copies import uncopyable
 from clientgo.metrics import MetricsProvider
 from clientgo.process import refuse_in_child
 from clientgo.trace import NOT_TRACED, Syncing, TracedSync, active_trace
+from clientgo.workqueue.lock import QueueLock
 from clientgo.workqueue.metrics import QueueMetrics
 from clientgo.workqueue.ordering import FIFO, Ordering, T
 
@@ -52,8 +42,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger("clientgo.workqueue")
 
 
-def _release(lock: Any) -> None:
-    lock.release()
+R = TypeVar("R")
+
+NOTHING: Final[Any] = object()
+"""Where there is no item."""
 
 
 class _State(enum.Enum):
@@ -92,44 +84,6 @@ class QueueStatistics:
     shutting_down: bool
 
 
-class _QueueLock:
-    """The lock of a queue for conditions and rare operations.
-
-    Each release is followed by what other operations have left meanwhile.
-    """
-
-    __slots__ = ("_do_left", "_token", "_wait")
-
-    def __init__(
-        self, token: deque[None], wait: Callable[[], object], do_left: Callable[[], object]
-    ) -> None:
-        self._token = token
-        self._wait = wait
-        self._do_left = do_left
-
-    def acquire(self, blocking: bool = True) -> bool:
-        try:
-            self._token.pop()
-        except IndexError:
-            if blocking:
-                self._wait()
-            return blocking
-        return True
-
-    def release(self) -> None:
-        self._token.append(None)
-        self._do_left()
-
-    def locked(self) -> bool:
-        return not self._token
-
-    def __enter__(self) -> None:
-        self.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-
 @uncopyable("it has locks; make one in each process")
 class Queue(Generic[T]):
     """A work queue for any number of producers and workers::
@@ -145,7 +99,8 @@ class Queue(Generic[T]):
 
     Items are hashable and compared by equality. `name` labels the metrics, which go to `metrics`
     (by default to `clientgo.metrics.default_provider()`); a queue without a name has none.
-    Leaving a ``with`` block shuts the queue down. Thread-safe.
+    Leaving a ``with`` block shuts the queue down. Thread-safe; a signal handler may call what adds,
+    `done`, `shut_down`, and what reads, also if it interrupts an operation of the queue.
 
     Source: k8s.io/client-go/util/workqueue, Typed.
     """
@@ -160,12 +115,10 @@ class Queue(Generic[T]):
     ) -> None:
         self._name = name
         self._clock = clock
-        self._token: deque[None] = deque((None,))
-        self._left: deque[tuple[Callable[[Any], object], Any]] = deque()
-        """Operations that could not have the lock, for its holder to do."""
-        self._lock = cast(
-            "threading.Lock", _QueueLock(self._token, self._wait_for_token, self._do_left)
-        )
+        self._queue_lock = lock = QueueLock(name)
+        self._lock = cast("threading.Lock", lock)
+        self._token, self._left = lock.token, lock.left
+        self._do_left, self._do_left_locked = lock.do_left, lock.do_left_locked
         self._states: dict[T, _State] = {}
         self._ready: Ordering[T] = FIFO() if ordering is None else ordering
         self._dirty = 0
@@ -181,11 +134,14 @@ class Queue(Generic[T]):
         self._acting_thread = ""
         """Who asked for an operation that the lock's holder does, by name."""
         self._observed = self._metrics is not None or self._trace is not None
+        self._is_plain = not self._observed
+        """True unless the queue is observed or shuts down."""
         refuse_in_child(
             self,
             f"work queue {name!r}",
             "_token",
             "_lock",
+            "_queue_lock",
             advice="make the queue in the process that uses it, after the fork",
         )
 
@@ -195,54 +151,71 @@ class Queue(Generic[T]):
         Legal in a `__del__` method and in a signal handler.
         """
         try:
-            self._token.pop()
+            del self._token[0]
         except IndexError:
             self._leave_to_holder(self._add_locked, item)
             return
         try:
             if self._left:
                 self._do_left_locked()
-            if item in self._states or self._shutting_down or self._observed:
+            if item in self._states or not self._is_plain:
                 self._add_locked(item)
             else:  # the usual case of `_add_locked`, without the price of the call
                 self._ready.push(item)
                 self._states[item] = _READY
                 if self._idle_getters and not self._getter_is_waking:
                     self._wake_getter_locked()
+        except BaseException:
+            self._repair_locked()
+            raise
         finally:
-            self._token.append(None)
-            if self._left:
-                self._do_left()
+            try:
+                self._token.append(None)
+            finally:
+                if self._left:
+                    self._do_left()
 
     def get(self) -> tuple[T, bool]:
         """Block until an item is ready, and take it: ``(item, False)``.
 
         Answers ``(None, True)`` when the queue shuts down and no item is left. Every item that is
-        taken must be given to `done`.
+        taken must be given to `done`. If it raises, as KeyboardInterrupt, no item is taken.
         """
         try:
-            self._token.pop()
+            del self._token[0]
         except IndexError:
             self._wait_for_token()
+        item = NOTHING
         try:
-            while True:
-                while not self._ready:
-                    if self._shutting_down:
-                        return cast("T", None), True
-                    self._wait_locked()
-                if not self._observed or self._may_take_locked():
-                    break
-            item = self._ready.pop()
-            self._states[item] = _PROCESSING
-            if self._observed:
-                self._taken_locked(item)
-            return item, False
-        finally:
-            if self._idle_getters and self._ready and not self._getter_is_waking:
-                self._wake_getter_locked()
-            self._token.append(None)
-            if self._left:
-                self._do_left()
+            try:
+                while True:
+                    while not self._ready:
+                        if self._shutting_down:
+                            return cast("T", None), True
+                        self._wait_locked()
+                    if not self._observed or self._may_take_locked():
+                        break
+                item = self._ready.pop()
+                self._states[item] = _PROCESSING
+                if self._observed:
+                    self._taken_locked(item)
+                if self._idle_getters and self._ready and not self._getter_is_waking:
+                    self._wake_getter_locked()
+            except BaseException:
+                taken, item = item, NOTHING
+                self._repair_locked(taken)
+                raise
+            finally:
+                try:
+                    self._token.append(None)
+                finally:
+                    if self._left:
+                        self._do_left()
+        except BaseException:
+            if item is not NOTHING:
+                self._leave_to_holder(self._repair_locked, item)
+            raise
+        return item, False
 
     def done(self, item: T) -> None:
         """Give back an item that `get` returned. If it was added meanwhile, it is listed again.
@@ -253,30 +226,37 @@ class Queue(Generic[T]):
         if self._trace is not None:
             self._trace.acts_for("")  # what this thread sends from now on is not of the item
         try:
-            self._token.pop()
+            del self._token[0]
         except IndexError:
             self._leave_to_holder(self._done_locked, item)
             return
         try:
             state = self._states.pop(item, None)
-            if state is not _PROCESSING or self._observed:
+            if state is not _PROCESSING or not self._is_plain:
                 self._done_with_locked(item, state)
-            if self._shutting_down:
-                self._note_progress_locked()
+        except BaseException:
+            self._repair_done_locked(item)
+            raise
         finally:
-            self._token.append(None)
-            if self._left:
-                self._do_left()
+            try:
+                self._token.append(None)
+            finally:
+                if self._left:
+                    self._do_left()
 
     def shut_down(self) -> None:
         """Take no further items; let workers end when the listed ones are handed out.
 
         Wakes every blocked `get` and releases every running `shut_down_with_drain`. Does not wait
         for items being processed. Calling it again is harmless.
+
+        Legal in a signal handler. If that interrupts an operation of this queue, the queue shuts
+        down when the operation ends.
         """
-        with self._lock:
-            self._forced_shutdowns += 1
-            self._shut_down_locked()
+        if self._queue_lock.is_taken_by_interrupted():
+            self._leave_to_holder(self._force_shut_down_locked, None)
+            return  # the queue's own threads end when the operation does
+        self._do_locked(self._force_shut_down_locked)
         self._join_threads()
 
     def shut_down_with_drain(self, *, until_empty: bool = False) -> None:
@@ -285,18 +265,19 @@ class Queue(Generic[T]):
         Items that are listed, but that no worker has taken at that moment, are waited for only
         with `until_empty`. A `shut_down` from another thread releases the wait, so that a second
         signal can end a program whose worker hangs.
+
+        Not for a signal handler: the thread that it interrupts may be processing an item. Raises
+        RuntimeError if it interrupts an operation of this queue.
         """
-        with self._lock:
-            self._shut_down_locked()
-            forced_shutdowns = self._forced_shutdowns
+        if self._queue_lock.interrupts_operation():
+            raise RuntimeError(
+                f"shut_down_with_drain of work queue {self._name!r} interrupts an operation of the "
+                "same queue, which cannot end before it; in a signal handler call shut_down, or "
+                "set an event that another thread waits for"
+            )
+        forced_shutdowns = self._do_locked(self._begin_drain_locked)
         self._join_threads()
-        with self._lock:
-            self._drains += 1
-            while self._forced_shutdowns == forced_shutdowns and (
-                self._processing_locked() or (until_empty and self._ready)
-            ):
-                self._clock.wait(self._drained, None)
-            self._drains -= 1
+        self._do_locked(lambda _: self._drain_locked(forced_shutdowns, until_empty=until_empty))
 
     def syncing(self, item: T) -> Syncing:
         """Show the sync of `item` to a tracer, in a worker loop of your own::
@@ -329,21 +310,18 @@ class Queue(Generic[T]):
 
     def statistics(self) -> QueueStatistics:
         """Return what the queue holds right now."""
-        with self._lock:
-            return QueueStatistics(**self._statistics_locked())
+        return QueueStatistics(**self._read(self._statistics_locked))
 
     def processing_items(self) -> list[T]:
         """Return the items that workers have taken and not given back with `done`, in no order."""
-        with self._lock:
-            self._do_left_locked()
-            return [item for item, state in self._states.items() if state is not _READY]
+        states = self._read(lambda: list(self._states.items()))
+        return [item for item, state in states if state is not _READY]
 
     def explain(self, item: T) -> ItemExplanation:
         """Return what the queue knows of an item right now."""
         from clientgo.workqueue.explanation import ItemExplanation  # for those who ask
 
-        with self._lock:
-            return ItemExplanation(**self._explained_locked(item))
+        return ItemExplanation(**self._read(lambda: self._explained_locked(item)))
 
     def __len__(self) -> int:
         """Return how many items are listed: neither processed nor delayed ones."""
@@ -362,62 +340,101 @@ class Queue(Generic[T]):
         self.shut_down()
 
     def _wait_for_token(self) -> None:
-        """Take the token when its holder has put it back, and this thread runs.
+        is_main = threading.get_ident() == threading.main_thread().ident
+        if is_main and self._queue_lock.interrupts_operation():
+            raise RuntimeError(
+                f"a signal handler uses work queue {self._name!r} while it interrupts an operation "
+                "of the same queue, which cannot end before it; there call only add, add_after, "
+                "add_rate_limited, done, shut_down and what reads, or set an event that another "
+                "thread waits for"
+            )
+        self._queue_lock.wait()
 
-        With a `threading.Lock` the waiting thread would own it from its release on, long before
-        the interpreter lets that thread run; until then all others would have to wait too, and
-        each operation would cost a thread switch.
-        """
-        while True:
-            wakeup = threading.Lock()
-            wakeup.acquire()
-            self._left.append((_release, wakeup))
-            if self._lock.acquire(False):  # put back before its holder could see the line above
-                return
-            wakeup.acquire()
-            if self._lock.acquire(False):
-                return
+    def _do_locked(self, operation: Callable[[Any], R], item: Any = None) -> R:
+        """Do something under the lock, and wait for that."""
+        try:
+            del self._token[0]
+        except IndexError:
+            self._wait_for_token()
+        try:
+            self._do_left_locked()
+            return operation(item)
+        except BaseException:
+            self._repair_locked()
+            raise
+        finally:
+            try:
+                self._token.append(None)
+            finally:
+                self._do_left()
 
     def _do_or_leave(self, operation: Callable[[T], object], item: T) -> None:
         """Do something under the lock; if that is taken, leave it to its holder."""
         try:
-            self._token.pop()
+            del self._token[0]
         except IndexError:
             self._leave_to_holder(operation, item)
             return
         try:
-            self._do_left_locked()
+            if self._left:
+                self._do_left_locked()
             operation(item)
+        except BaseException:
+            self._repair_locked()
+            raise
         finally:
-            self._token.append(None)
-            self._do_left()
+            try:
+                self._token.append(None)
+            finally:
+                if self._left:
+                    self._do_left()
 
-    def _leave_to_holder(self, operation: Callable[[T], object], item: T) -> None:
+    def _leave_to_holder(self, operation: Callable[[Any], object], item: Any) -> None:
         hash(item)  # an item that is none is refused to the caller
         if self._trace is not None:
             operation = partial(self._do_for_locked, threading.current_thread().name, operation)
         self._left.append((operation, item))
         self._do_left()
 
-    def _do_left(self) -> None:
-        """Do what was left, unless the lock is taken: then its holder does it afterwards."""
-        while self._left:
-            try:
-                self._token.pop()
-            except IndexError:
-                return
-            try:
-                self._do_left_locked()
-            finally:
-                self._token.append(None)
+    def _read(self, operation: Callable[[], R]) -> R:
+        """Do what changes nothing under the lock, or inside an operation that is interrupted."""
+        if self._queue_lock.is_taken_by_interrupted():
+            return operation()
+        return self._do_locked(lambda _: operation())
 
-    def _do_left_locked(self) -> None:
-        while self._left:
-            operation, item = self._left.popleft()
+    def _repair_locked(self, taken: Any = NOTHING) -> None:
+        """Make states and order agree again, after an operation that has raised.
+
+        An item `taken` by a `get` that did not return it is listed again.
+        """
+        try:
+            if self._states.get(taken, _READY) is not _READY:
+                self._states[taken] = _READY
+            states = list(self._states.values())
+            if len(self._ready) != states.count(_READY):
+                self._list_all_locked()
+            self._dirty = states.count(_DIRTY)
+            self._getter_is_waking = False
+            self._getter_needed.notify_all()
+            self._drained.notify_all()
+        except BaseException:
+            self._left.append((self._repair_locked, taken))
+            raise
+
+    def _list_all_locked(self) -> None:
+        items = []
+        while self._ready:
+            items.append(self._ready.pop())
+        items += [item for item, state in list(self._states.items()) if state is _READY]
+        listed = set()
+        for item in items:
             try:
-                operation(item)
-            except Exception:  # noqa: BLE001 - this thread did not ask for it
-                _log.exception("work queue %r: the ordering failed for %r", self._name, item)
+                if item not in listed:
+                    self._ready.push(item)
+                    self._states[item] = _READY
+                    listed.add(item)
+            except Exception:  # noqa: BLE001 - the others must be listed
+                _log.exception("work queue %r: the item %r is dropped", self._name, item)
 
     def _do_for_locked(self, thread: str, operation: Callable[[T], object], item: T) -> None:
         """Do what another thread left, and show it as done by that thread."""
@@ -454,16 +471,19 @@ class Queue(Generic[T]):
             self._added_locked(item, state)
 
     def _done_locked(self, item: T) -> None:
-        self._done_with_locked(item, self._states.pop(item, None))
-        if self._shutting_down:
-            self._note_progress_locked()
+        try:
+            self._done_with_locked(item, self._states.pop(item, None))
+        except BaseException:
+            self._repair_done_locked(item)
+            raise
 
     def _done_with_locked(self, item: T, state: _State | None) -> None:
+        """End the processing of an item; `state` is the one that it had."""
         if state is _PROCESSING or state is _DIRTY:
-            if self._observed:
-                self._finished_locked(item, again=state is _DIRTY)
             if state is _DIRTY:
                 self._list_again_locked(item)
+            if self._observed:
+                self._finished_locked(item, again=state is _DIRTY)
         else:
             if state is not None:
                 self._states[item] = state
@@ -472,13 +492,25 @@ class Queue(Generic[T]):
                 item,
                 self._name,
             )
+        if self._shutting_down:
+            self._note_progress_locked()
 
     def _list_again_locked(self, item: T) -> None:
-        self._dirty -= 1
-        self._ready.push(item)
         self._states[item] = _READY
+        self._dirty -= 1
+        try:
+            self._ready.push(item)
+        except Exception:
+            del self._states[item]
+            raise
         if self._idle_getters and not self._getter_is_waking:
             self._wake_getter_locked()
+
+    def _repair_done_locked(self, item: T) -> None:
+        """Repair a `done` of an item that was perhaps added meanwhile."""
+        if self._dirty > list(self._states.values()).count(_DIRTY):
+            self._states[item] = _READY
+        self._repair_locked()
 
     def _may_take_locked(self) -> bool:
         """Ask the tracer, without the lock; return True if there is still an item then."""
@@ -487,11 +519,11 @@ class Queue(Generic[T]):
         self._trace.acts_for(self._name)
         if not self._trace.holds:
             return True
-        self._lock.release()
+        self._queue_lock._release_save()
         try:
             self._trace.before("queue.take", self._name)
         finally:
-            self._lock.acquire()
+            self._queue_lock._acquire_restore()
         return bool(self._ready)
 
     def _added_locked(self, item: T, before: _State | None) -> None:
@@ -534,9 +566,26 @@ class Queue(Generic[T]):
     def _processing_locked(self) -> int:
         return len(self._states) - len(self._ready)
 
+    def _force_shut_down_locked(self, _: object) -> None:
+        self._forced_shutdowns += 1
+        self._shut_down_locked()
+
+    def _begin_drain_locked(self, _: object) -> int:
+        self._shut_down_locked()
+        return self._forced_shutdowns
+
+    def _drain_locked(self, forced_shutdowns: int, *, until_empty: bool) -> None:
+        self._drains += 1
+        try:
+            while self._forced_shutdowns == forced_shutdowns and (
+                self._processing_locked() or (until_empty and self._ready)
+            ):
+                self._clock.wait(self._drained, None)
+        finally:
+            self._drains -= 1
+
     def _shut_down_locked(self) -> None:
-        self._do_left_locked()  # it was accepted before
-        self._shutting_down = True
+        self._shutting_down, self._is_plain = True, False
         self._getter_needed.notify_all()
         if self._metrics is not None:
             self._metrics.stop()
@@ -554,7 +603,6 @@ class Queue(Generic[T]):
             self._metrics.join()
 
     def _statistics_locked(self) -> dict[str, Any]:
-        self._do_left_locked()
         return {
             "name": self._name,
             "ready": len(self._ready),
@@ -566,7 +614,6 @@ class Queue(Generic[T]):
         }
 
     def _explained_locked(self, item: T) -> dict[str, Any]:
-        self._do_left_locked()
         state = self._states.get(item)
         return {
             "state": "unknown" if state is None else state.name.lower(),

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final, Generic, TypeVar
 
+from clientgo.process import SupervisedThread, ThreadStartError, start_threads
 from clientgo.wait import StopEvent, call_when_set
 from clientgo.workqueue.rate_limiting import RateLimitingQueue
 
@@ -53,9 +54,10 @@ def run_workers(
     warning. ``expected`` are errors that happen in normal work, such as conflicts with a cache
     that is behind: they are logged at INFO, without a traceback.
 
-    Blocks. Raises what `guard` raised, and what `handle` raised if that is no `Exception`, such
-    as the SystemExit of `sys.exit()`: the other workers finish their key first. Raises ValueError
-    for fewer than one worker.
+    Blocks. Raises ThreadStartError if a worker cannot be started; then nothing was handled and the
+    queue is open. Raises what `guard` raised, and what `handle` raised if that is no `Exception`,
+    such as the SystemExit of `sys.exit()`: the other workers finish their key first. Raises
+    ValueError for fewer than one worker.
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
@@ -90,13 +92,16 @@ class _Workers(Generic[T]):
 
     def run(self, workers: int, name: str) -> None:
         threads = [
-            threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True)
+            SupervisedThread(self._work, name=f"{name}-{number}", then="this worker has ended")
             for number in range(1, workers + 1)
         ]
         self._running = workers
         registration = call_when_set(self._stop, self._ending.set)
-        for thread in threads:
-            thread.start()
+        try:
+            start_threads(threads)
+        except BaseException:
+            registration.cancel()
+            raise
         try:
             self._ending.wait()
         finally:
@@ -114,7 +119,7 @@ class _Workers(Generic[T]):
         if self._failure is not None:
             raise self._failure
 
-    def _join(self, threads: list[threading.Thread], name: str) -> None:
+    def _join(self, threads: Sequence[threading.Thread], name: str) -> None:
         patience = PATIENCE
         for thread in threads:
             while thread.is_alive():
@@ -154,7 +159,7 @@ class _Workers(Generic[T]):
                 self._handle(key)
         except Exception as error:  # noqa: BLE001 - one key's failure must not end the worker
             self._log_failure(key, error)
-            self._queue.add_rate_limited(key)
+            self._try_again(key)
         except BaseException as failure:  # noqa: BLE001 - raised by run_workers
             # Python prints nothing for a SystemExit, so the log says why the program stops.
             _log.error("%s: the handler raised %r; all workers stop", key, failure)
@@ -164,6 +169,13 @@ class _Workers(Generic[T]):
             if self._failing:
                 self._log_recovery(key)
             self._queue.forget(key)
+
+    def _try_again(self, key: T) -> None:
+        try:
+            self._queue.add_rate_limited(key)
+        except ThreadStartError as error:
+            _log.warning("%s: tried again without a delay: %s", key, error)
+            self._queue.add(key)
 
     def _log_failure(self, key: T, error: Exception) -> None:
         """Warn of the first failure with its traceback, and of each that differs from the last."""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import ast
 import logging
+import threading
 from pathlib import Path
 
 import pytest
 
 import clientgo
 from clientgo.metrics import default_provider, names, set_default_provider
-from clientgo.process import SupervisedThread
+from clientgo.process import SupervisedThread, ThreadStartError, start_threads
 from tests.metrics.recording import RecordingProvider
+from tests.threads import refused_threads
 
 THEN = "nothing is done any more; restart this process"
 
 KEEP_WHAT_IS_RAISED = {
-    "workqueue/workers.py",
-    "workqueue/client_go/parallelize.py",
     "operator/webhooks/endpoint.py",
     "operator/context.py",
 }
@@ -92,3 +92,56 @@ def test_no_thread_of_the_library_can_end_silently() -> None:
     }
 
     assert plain == KEEP_WHAT_IS_RAISED
+
+
+def test_a_thread_that_the_system_refuses_can_be_started_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """FIELD-74."""
+    ran = threading.Event()
+    thread = SupervisedThread(ran.set, name="worker-1", then="nothing")
+    with refused_threads(monkeypatch, at=1), pytest.raises(ThreadStartError) as refusal:
+        thread.start()
+    assert str(refusal.value) == (
+        "thread worker-1 cannot be started: can't start new thread; this process, or its "
+        "container, is at its limit of threads (ulimit -u, pids.max) or of memory"
+    )
+
+    thread.start()
+    thread.join()
+    assert ran.is_set()
+
+
+def test_a_thread_is_started_once() -> None:
+    thread = SupervisedThread.started(lambda: None, name="worker-1", then="nothing")
+    thread.join()
+    with pytest.raises(RuntimeError, match="threads can only be started once"):
+        thread.start()
+
+
+@pytest.mark.parametrize("refused", [1, 2, 3])
+def test_threads_start_together_or_not_at_all(
+    refused: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[int] = []
+    threads = [
+        SupervisedThread(ran.append, args=(number,), name=f"worker-{number}", then="nothing")
+        for number in range(3)
+    ]
+    with refused_threads(monkeypatch, at=refused), pytest.raises(ThreadStartError):
+        start_threads(threads)
+
+    assert ran == []
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_no_thread_of_a_group_runs_before_the_last_has_started() -> None:
+    ran: list[int] = []
+    threads = [
+        SupervisedThread(ran.append, args=(number,), name=f"worker-{number}", then="nothing")
+        for number in range(3)
+    ]
+    start_threads(threads)
+    for thread in threads:
+        thread.join()
+    assert sorted(ran) == [0, 1, 2]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import pytest
 
+from clientgo.process import ThreadStartError
 from clientgo.testing import FakeClock
-from clientgo.workqueue import FIFO, DelayingQueue
+from clientgo.workqueue import FIFO, DelayingQueue, PriorityQueue, RateLimitingQueue
 from tests.background import Background
+from tests.threads import refused_threads
 
 
 class Rig:
@@ -347,3 +349,45 @@ def test_statistics_show_what_waits_and_for_when() -> None:
     statistics = rig.queue.statistics()
 
     assert (statistics.delayed, statistics.next_due) == (2, 6.0)
+
+
+@pytest.mark.parametrize("make", [DelayingQueue, RateLimitingQueue, PriorityQueue])
+def test_a_delay_whose_thread_cannot_be_started_is_refused_and_the_next_one_comes(
+    make: Callable[..., DelayingQueue[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FIELD-74: later keys were accepted and never came."""
+    clock = FakeClock()
+    queue = make(clock=clock)
+    with refused_threads(monkeypatch, at=1), pytest.raises(ThreadStartError):
+        queue.add_after("a", 1.0)
+    assert queue.statistics().delayed == 0
+
+    queue.add_after("b", 1.0)
+    clock.wait_for_waiters(1)
+    clock.step(1.0)
+    assert queue.get() == ("b", False)
+    queue.shut_down()
+
+
+def test_a_queue_whose_thread_could_not_be_started_shuts_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    queue: DelayingQueue[str] = DelayingQueue()
+    with refused_threads(monkeypatch, at=1), pytest.raises(ThreadStartError):
+        queue.add_after("a", 1.0)
+    queue.shut_down()
+    assert queue.get()[1]
+
+
+def test_a_delay_that_was_left_to_another_thread_ends_at_once_without_a_thread(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue: PriorityQueue[str] = PriorityQueue()
+    with refused_threads(monkeypatch, at=1), queue._lock:
+        queue.add_after("a", 60.0)
+    with refused_threads(monkeypatch, at=1), queue._lock:
+        queue.schedule("b", 60.0 + 1e9)
+
+    assert queue.statistics().ready == 2
+    assert "'a' is added without its delay: thread workqueue-delays-" in caplog.text
+    queue.shut_down()

@@ -9,9 +9,12 @@ from queue import SimpleQueue
 import pytest
 
 from clientgo.leaderelection import LeadershipLostError
+from clientgo.process import ThreadStartError
 from clientgo.testing import FakeClock
+from clientgo.wait import StopEvent
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, run_workers
 from tests.background import Background
+from tests.threads import refused_threads
 
 
 def make_queue() -> tuple[RateLimitingQueue[str], FakeClock]:
@@ -213,3 +216,46 @@ def test_an_expected_failure_is_retried_without_a_warning(caplog: pytest.LogCapt
     [record] = [record for record in caplog.records if "behind" in record.message]
     assert record.levelno == logging.INFO
     assert not record.exc_info
+
+
+def test_workers_that_cannot_all_be_started_handle_nothing_and_can_be_started_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """FIELD-74: the first worker went on after the error."""
+    queue: RateLimitingQueue[str] = RateLimitingQueue()
+    queue.add("a")
+    handled: list[str] = []
+    stop = StopEvent()
+
+    def handle(key: str) -> None:
+        handled.append(key)
+        stop.set()
+
+    with refused_threads(monkeypatch, at=2), pytest.raises(ThreadStartError):
+        run_workers(stop, queue, handle, workers=2, name="refused")
+    assert handled == []
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("refused")]
+
+    run_workers(stop, queue, handle, workers=2)
+    assert handled == ["a"]
+
+
+def test_a_key_is_tried_again_without_a_delay_if_the_thread_for_delays_is_refused(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue: RateLimitingQueue[str] = RateLimitingQueue()
+    queue.add("a")
+    handled: list[str] = []
+    stop = StopEvent()
+
+    def handle(key: str) -> None:
+        handled.append(key)
+        if len(handled) == 1:
+            raise OSError("not now")
+        stop.set()
+
+    with refused_threads(monkeypatch, at=2):
+        run_workers(stop, queue, handle)
+
+    assert handled == ["a", "a"]
+    assert "a: tried again without a delay: thread workqueue-delays-" in caplog.text

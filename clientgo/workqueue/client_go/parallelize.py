@@ -12,6 +12,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from clientgo.process import SupervisedThread, start_threads
+
 
 def parallelize_until(
     stop: threading.Event | None,
@@ -24,7 +26,8 @@ def parallelize_until(
     """Call ``fn(i)`` once for each i in ``range(pieces)``, from up to `workers` threads.
 
     Blocks. Returns early, without an error, when `stop` is set. Raises the first exception that a
-    call raised, and ValueError if there is no worker.
+    call raised, ValueError if there is no worker, and ThreadStartError if one cannot be started:
+    then no piece was done.
 
     Source: k8s.io/client-go/util/workqueue, ParallelizeUntil.
     """
@@ -54,11 +57,10 @@ def parallelize_until(
                     failures.append(failure)
 
     threads = [
-        threading.Thread(target=work, name=f"parallelize-{number}", daemon=True)
+        SupervisedThread(work, name=f"parallelize-{number}", then="its piece is not done")
         for number in range(min(workers, len(starts)))
     ]
-    for thread in threads:
-        thread.start()
+    start_threads(threads)
     for thread in threads:
         thread.join()
     if failures:
