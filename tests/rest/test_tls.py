@@ -20,7 +20,6 @@ from clientgo.certificates import (
     make_self_signed_pair,
     make_serving_pair,
 )
-from clientgo.clock import REAL_CLOCK
 from clientgo.rest import (
     ConfigError,
     Identity,
@@ -33,43 +32,19 @@ from clientgo.rest import (
 )
 from clientgo.rest.config.tls import ssl_context
 from clientgo.rest.errors import transport_error
-from clientgo.testing.scripted_server import ScriptedServer, answer_json
-from tests.rest.old_authority import authority_without_key_usage
+from tests.tls_server import (
+    AUTHORITY,
+    DAY,
+    NOW,
+    SERVER,
+    TLSServer,
+    authority_without_key_usage,
+)
 
-PATH = "/api/v1/foos"
-NOW = REAL_CLOCK.time()
-DAY = 86400.0
-AUTHORITY = make_authority("test", now=NOW, lifetime=DAY)
-OTHER = make_authority("other", now=NOW, lifetime=DAY)
-SERVER = make_serving_pair(AUTHORITY, ["127.0.0.1", "one.example"], now=NOW, lifetime=DAY)
 ALICE = make_client_pair(AUTHORITY, "alice", now=NOW, lifetime=DAY)
+OTHER = make_authority("other", now=NOW, lifetime=DAY)
 BOB = make_client_pair(AUTHORITY, "bob", now=NOW, lifetime=DAY)
 GOOD = TLSSettings(ca_data=AUTHORITY.certificate.decode())
-
-
-class TLSServer(ScriptedServer):
-    """Answers over TLS, and notes the name in each client certificate."""
-
-    def __init__(
-        self,
-        pair: KeyPair,
-        directory: Path,
-        maximum: ssl.TLSVersion = ssl.TLSVersion.MAXIMUM_SUPPORTED,
-    ) -> None:
-        (directory / "server.pem").write_bytes(pair.certificate + pair.private_key)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(directory / "server.pem")
-        context.load_verify_locations(cadata=AUTHORITY.certificate.decode())
-        context.verify_mode = ssl.CERT_OPTIONAL
-        context.maximum_version = maximum
-        super().__init__(tls=context)
-        self.shown: list[str] = []
-        self.on(PATH, [self._note, *answer_json({"items": []})])
-        self.url = self.url.replace("localhost", "127.0.0.1")
-
-    def _note(self, sock: Any) -> None:
-        subject = (sock.getpeercert() or {}).get("subject", ())
-        self.shown += [part[0][1] for part in subject]
 
 
 @pytest.fixture(name="serve")

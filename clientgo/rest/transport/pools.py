@@ -129,7 +129,7 @@ def _make_pools(config: RestConfig, context: ssl.SSLContext | None) -> urllib3.P
     }
     if context is not None:
         options["ssl_context"] = context
-        options["server_hostname"] = config.tls.server_name or None
+        options["server_hostname"] = config.tls.server_name.rstrip(".") or None
     pools: urllib3.PoolManager
     if config.proxy:
         pools = _proxy_manager(config, options)
