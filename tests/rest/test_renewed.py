@@ -251,9 +251,9 @@ def test_a_thread_that_cannot_be_started_is_tried_again(source, credentials, mon
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", fail)
         assert ask(credentials) == (
-            "the source cannot be asked: thread clientgo-credentials cannot be started: can't start "
-            "new thread; this process, or its container, is at its limit of threads (ulimit -u, "
-            "pids.max) or of memory; allow more threads"
+            "the source cannot be asked: thread clientgo-credentials cannot be started: can't "
+            "start new thread; this process, or its container, is at its limit of threads ("
+            "ulimit -u, pids.max) or of memory; allow more threads"
         )
     source.answer(fresh("t"))
     assert ask(credentials) == "t"
