@@ -17,7 +17,7 @@ from msgspec import Raw, Struct, field
 
 from clientgo.copies import CopyableError
 from clientgo.meta.decoding import convert_leniently, decode, decoder
-from clientgo.meta.nesting import items_of, members_of, too_deep
+from clientgo.meta.nesting import items_of, members_of, refuses_too_deep, too_deep
 from clientgo.meta.objects.foreign_models import (
     KubernetesModel,
     is_foreign_model,
@@ -249,10 +249,11 @@ def encode(obj: Resource | Unstructured | Mapping[str, Any] | KubernetesModel) -
     return encode_plain(to_plain(obj))
 
 
+@refuses_too_deep(ValueError)
 def encode_plain(plain: Any) -> bytes:
     """JSON values as JSON; models of the ``kubernetes`` package may be among them.
 
-    Raises ``TypeError`` for any other value.
+    Raises ``TypeError`` for any other value, ``ValueError`` for one that is nested too deeply.
     """
     return msgspec.json.encode(plain, enc_hook=_plain_part)
 

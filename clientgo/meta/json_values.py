@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any, TypeAlias
 
+from msgspec import Raw
+
 JSONValue: TypeAlias = Any
 """``None | bool | int | float | str | list[JSONValue] | dict[str, JSONValue]``."""
 
@@ -26,12 +28,16 @@ class WholeFloat(int):
 
 def copy_json(value: JSONValue) -> JSONValue:
     """Return a deep copy of `value`; several times faster than `copy.deepcopy`."""
-    if isinstance(value, dict):
-        return {
-            key: item if type(item) in _LEAVES else copy_json(item) for key, item in value.items()
-        }
-    if isinstance(value, list):
-        return [item if type(item) in _LEAVES else copy_json(item) for item in value]
+    try:
+        if isinstance(value, dict):
+            return {
+                key: item if type(item) in _LEAVES else copy_json(item)
+                for key, item in value.items()
+            }
+        if isinstance(value, list):
+            return [item if type(item) in _LEAVES else copy_json(item) for item in value]
+    except RecursionError:
+        return _copy_in_loops(value)
     return value
 
 
@@ -46,12 +52,12 @@ def without_nulls(value: JSONValue) -> JSONValue:
         if isinstance(value, list):
             return [without_nulls(item) for item in value]
     except RecursionError:
-        return _without_nulls_in_loops(value)
+        return _copy_in_loops(value, nulls=False)
     return value
 
 
-def _without_nulls_in_loops(value: JSONValue) -> JSONValue:
-    """Do the same for a value that is nested too deeply for calls of calls."""
+def _copy_in_loops(value: JSONValue, *, nulls: bool = True) -> JSONValue:
+    """Copy a value that is nested too deeply for calls of calls."""
     top = [value]
     copied: list[Any] = [top]
     while copied:
@@ -59,7 +65,9 @@ def _without_nulls_in_loops(value: JSONValue) -> JSONValue:
         pairs = holder.items() if isinstance(holder, dict) else enumerate(holder)
         for key, item in [*pairs]:
             if isinstance(item, dict):
-                holder[key] = {name: held for name, held in item.items() if held is not None}
+                holder[key] = {
+                    name: held for name, held in item.items() if nulls or held is not None
+                }
             elif isinstance(item, list):
                 holder[key] = item.copy()
             else:
@@ -87,11 +95,20 @@ def json_equal(left: JSONValue, right: JSONValue) -> bool:
     return bool(left == right)
 
 
+def _text_of_raw(value: Any) -> str:
+    """Return JSON that was not decoded, as a text."""
+    if isinstance(value, Raw):
+        return bytes(value).decode()
+    raise TypeError(f"a {type(value).__name__} is no JSON value")
+
+
 def canonical_json(value: JSONValue) -> str:
     """Return `value` as Go's encoder writes it: compact, keys sorted, ``<``, ``>``, ``&`` escaped.
 
     Texts that API objects carry inside themselves (managed fields, the annotation of ``kubectl
     apply``) are compared as text, so they must be written as the API server writes them.
     """
-    text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    text = json.dumps(
+        value, separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=_text_of_raw
+    )
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")

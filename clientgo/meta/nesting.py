@@ -11,12 +11,16 @@ Upstream: Go's encoding/json refuses more than 10,000 levels.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 import msgspec
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MAX_NESTING: Final = 10_000
 """Levels of JSON that an API server accepts."""
@@ -44,11 +48,32 @@ def is_deeper_than(raw: bytes, levels: int) -> bool:
     return nesting_depth(raw) > levels
 
 
+def tokens_of(raw: bytes) -> Iterator[re.Match[bytes]]:
+    """Yield the brackets, commas, colons and texts of JSON in their order."""
+    return _tokens.finditer(raw)
+
+
 def too_deep(raw: bytes) -> str:
     """Say why JSON can't be processed, in place of a ``RecursionError``; it may be unknown."""
     if not raw:
         return "it is nested too deeply"
     return f"it is nested too deeply ({nesting_depth(raw):,} levels)"
+
+
+def refuses_too_deep(error: type[Exception]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Make a function raise this error, and no ``RecursionError``, for values nested too deeply."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def bounded(*args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                return function(*args, **kwargs)
+            except RecursionError as cause:
+                raise error("a value is nested too deeply") from cause
+
+        return bounded
+
+    return decorate
 
 
 def members_of(raw: bytes) -> dict[str, bytes]:
@@ -77,7 +102,7 @@ def _pieces(raw: bytes, brackets: bytes) -> Iterator[bytes]:
     Raises ``ValueError`` for text that is not one container of these brackets.
     """
     level, start, pieces = 0, 0, 0
-    for token in _tokens.finditer(raw):
+    for token in tokens_of(raw):
         sign = token[0]
         if sign in (b"{", b"["):
             if not level and (sign != brackets[:1] or start or raw[: token.start()].strip(_BLANK)):

@@ -11,7 +11,7 @@ from clientgo.apiserver.crds.custom_resources import CustomStrategy
 from clientgo.apiserver.http.bodies import parse_json, parse_yaml
 from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.resources.resource_type import ResourceType
-from clientgo.apiserver.storage.storage import encode
+from clientgo.apiserver.storage.deep_values import encode
 from clientgo.meta.json_values import WholeFloat
 from tests.apiserver.http_api import CRDS, WIDGETS, Api
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clientgo.apiserver.storage import storage as storage_module
 from clientgo.apiserver.storage.storage import Collection, Observer, Storage, object_key
+from clientgo.meta.nesting import MAX_NESTING
 from clientgo.meta.watch_event import EventType
 
 KEY = ("", "configmaps")
@@ -192,7 +193,7 @@ def test_a_state_that_is_nested_too_deep_takes_no_version() -> None:
     storage = Storage()
     first = put(storage, "a")
     deep: list[Any] = []
-    for _ in range(storage_module.MOST_LEVELS):
+    for _ in range(MAX_NESTING):
         deep = [deep]
 
     with pytest.raises(RecursionError, match="levels"):

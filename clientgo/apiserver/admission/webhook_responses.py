@@ -16,6 +16,7 @@ import msgspec
 
 from clientgo.apiserver.http.webhook_client import WebhookCallError
 from clientgo.apiserver.resources.errors import RequestError
+from clientgo.apiserver.storage.deep_values import decode_any
 from clientgo.apiserver.storage.storage import Object
 
 _DENIED = 400
@@ -69,7 +70,7 @@ class AdmissionResponse(msgspec.Struct, rename="camel"):
         Raises:
             ValueError: it is no JSON.
         """
-        return msgspec.json.decode(base64.b64decode(self.patch or ""))
+        return decode_any(base64.b64decode(self.patch or ""))
 
     def denial(self, name: str) -> RequestError:
         """Return the failure of a write that the webhook of a name does not allow."""

@@ -28,7 +28,9 @@ from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.resources.errors import RequestError, forbidden, internal_error
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.storage.deep_values import fold, unfold
 from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage
+from clientgo.meta.json_values import copy_json
 from clientgo.meta.patches import PatchError, apply_json_patch
 
 LOG = logging.getLogger("clientgo.apiserver")
@@ -188,7 +190,8 @@ def _read_patched(webhook: Webhook, asked: _Asked, obj: Object) -> Object:
         RequestError: 500, the patch can't be applied, or makes no object of the kind.
     """
     try:
-        patched = apply_json_patch(obj, asked.response.operations())
+        patched = apply_json_patch(unfold(copy_json(obj)), unfold(asked.response.operations()))
+        fold(patched)
         if isinstance(patched, dict) and isinstance(patched.get("metadata"), dict):
             read, _ = read_object(asked.version, patched)
             return read

@@ -20,7 +20,7 @@ from clientgo.apiserver.http.negotiation import (
 from clientgo.apiserver.resources.errors import method_not_allowed, resource_not_found
 from clientgo.apiserver.resources.registry import ApiGroup, ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource, Subresource
-from clientgo.apiserver.storage.storage import encode
+from clientgo.apiserver.storage.deep_values import encode
 
 _AGGREGATED_KIND = "APIGroupDiscoveryList"
 _AGGREGATED_TYPE = f"{JSON};g=apidiscovery.k8s.io;v=v2;as={_AGGREGATED_KIND}"

@@ -19,7 +19,7 @@ from clientgo.apiserver.discovery.openapi_v2 import answer_v2
 from clientgo.apiserver.http.messages import JSON, Request, Response, json_response, page_not_found
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.storage.storage import encode
+from clientgo.apiserver.storage.deep_values import encode
 from clientgo.schema.openapi import openapi_documents
 
 ROOT = "/openapi/v3"

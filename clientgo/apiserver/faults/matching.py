@@ -14,7 +14,7 @@ import msgspec
 from clientgo.apiserver.faults.declarations import Requests
 from clientgo.apiserver.http.messages import Request
 from clientgo.apiserver.requests.request_info import parse_path
-from clientgo.apiserver.storage.storage import decode
+from clientgo.apiserver.storage.deep_values import decode_any
 
 _OBJECT_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -89,6 +89,6 @@ class ResourceRequest(msgspec.Struct, frozen=True):
         if self.verb != "create":
             return ""
         try:
-            return str(decode(self.request.body)["metadata"]["name"])
-        except (msgspec.DecodeError, KeyError, TypeError):
+            return str(decode_any(self.request.body)["metadata"]["name"])
+        except (ValueError, KeyError, TypeError):
             return ""  # generated, or an invalid body

@@ -13,6 +13,7 @@ import contextlib
 import functools
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from clientgo.apiserver.http.messages import Request
@@ -28,8 +29,9 @@ from clientgo.apiserver.resources.errors import (
     bad_request,
     unsupported_media_type,
 )
-from clientgo.apiserver.storage.storage import encode
+from clientgo.apiserver.storage.deep_values import MOST_LEVELS, DeepText, encode, fold
 from clientgo.meta.json_values import WholeFloat
+from clientgo.meta.nesting import MAX_NESTING, is_deeper_than
 
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
@@ -141,16 +143,34 @@ def parse_json(
         floats_are_known=whole is WholeFloat,
         long_numbers=_LONG_NUMBER in body.translate(_ANY_DIGIT),
     )
+    parse = functools.partial(_parse, decoder)
     try:
-        # As Go decodes text; Python would guess other encodings.
-        value = decoder.decode(body.decode("utf-8", "replace"))
-        if b"\\u" in body and b"\\ud" in body.lower():
-            value = _whole_characters(value)
+        if is_deeper_than(body, MOST_LEVELS):
+            return _parse_deep(body, parse)
+        value = parse(body)
     except (ValueError, RecursionError) as error:
         shown = body[:30].decode("utf-8", "replace") or "<empty>"
         message = f"{problem}couldn't get version/kind; json parse error: {error} ({shown})"
         raise bad_request(message) from error
     return value, _duplicate_paths(body) if _may_have_duplicates(body, value) else ()
+
+
+def _parse(decoder: json.JSONDecoder, body: bytes) -> Any:
+    # As Go decodes text; Python would guess other encodings.
+    value = decoder.decode(body.decode("utf-8", "replace"))
+    if b"\\u" in body and b"\\ud" in body.lower():
+        value = _whole_characters(value)
+    return value
+
+
+def _parse_deep(body: bytes, parse: Callable[[bytes], Any]) -> tuple[Any, tuple[str, ...]]:
+    """Parse a body whose deeper parts are kept as JSON; duplicates in them are not reported."""
+    if is_deeper_than(body, MAX_NESTING):
+        raise ValueError("exceeded max depth")  # Go shows the bracket
+    deep = DeepText(body, parse)
+    value = parse(deep.text)
+    duplicates = _duplicate_paths(deep.text) if _may_have_duplicates(deep.text, value) else ()
+    return deep.value(value), duplicates
 
 
 @functools.cache
@@ -234,8 +254,10 @@ def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
     from clientgo.text.yaml_reader import YamlError, read_yaml  # not needed to start
 
     try:
-        return read_yaml(body)
+        value, duplicates = read_yaml(body)
     except YamlError as error:
         raise bad_request(f"{problem}{error}") from error
     except RecursionError as error:
         raise bad_request(f"{problem}yaml: document is nested too deep") from error
+    fold(value)
+    return value, duplicates

@@ -19,7 +19,7 @@ import msgspec
 
 from clientgo.apiserver.auth.users import ADMIN, User
 from clientgo.apiserver.resources.errors import RequestError, bad_request, body_too_large
-from clientgo.apiserver.storage.storage import encode
+from clientgo.apiserver.storage.deep_values import encode
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -185,7 +185,10 @@ def value_response(value: Any, media_type: str, status: int = 200) -> Response:
     import yaml  # slow to import, and rarely needed
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    text: str = yaml.dump(value, Dumper=dumper, sort_keys=False)
+    try:
+        text: str = yaml.dump(value, Dumper=dumper, sort_keys=False)
+    except (yaml.representer.RepresenterError, RecursionError):  # it is deep; JSON is YAML too
+        return Response(status, encode(value) + b"\n", media_type)
     return Response(status, text.encode(), media_type)
 
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from clientgo.apiserver.storage.deep_values import decode_any
 from clientgo.meta.timestamps import format_micro_time, format_time
 
 PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf"
@@ -147,8 +148,8 @@ def _first_text(value: Value) -> str:
 def _raw_json(value: Value) -> Any:
     raw = _bytes(dict(_read_fields(_bytes(value))).get(1, b""))
     try:
-        return msgspec.json.decode(raw) if raw else None
-    except msgspec.DecodeError as error:
+        return decode_any(raw) if raw else None
+    except ValueError as error:
         raise ProtobufError(f"a raw member is no JSON: {error}") from error
 
 

@@ -16,9 +16,8 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import msgspec
-
-from clientgo.apiserver.storage.storage import Object, encode
+from clientgo.apiserver.storage.deep_values import decode_any, encode
+from clientgo.apiserver.storage.storage import Object
 from clientgo.certificates import client_context
 
 _CONCURRENT_CALLS = 16
@@ -97,8 +96,8 @@ def _trust(ca_bundle: str | None) -> ssl.SSLContext:
 
 def _review_in(body: bytes) -> Object:
     try:
-        review = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        review = decode_any(body)
+    except (ValueError, RecursionError) as error:
         raise WebhookCallError(f"its answer is no JSON: {error}") from error
     if not isinstance(review, dict):
         raise WebhookCallError("its answer is no JSON object")

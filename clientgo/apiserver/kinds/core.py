@@ -17,7 +17,8 @@ from clientgo.apiserver.kinds.builtin_strategies import (
 )
 from clientgo.apiserver.kinds.tables.formats import FORMATS
 from clientgo.apiserver.resources.names import DNS_LABEL
-from clientgo.apiserver.storage.storage import Object, decode
+from clientgo.apiserver.storage.deep_values import decode_any
+from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.validation.field_errors import FieldError
 
 _MAX_DATA = 1024 * 1024
@@ -109,7 +110,7 @@ def _docker_errors(kind: str, data: Object) -> list[FieldError]:
     if key not in data:
         return []
     try:
-        credentials = decode(base64.b64decode(data[key]))
+        credentials = decode_any(base64.b64decode(data[key]))
     except ValueError:
         credentials = ""
     if not isinstance(credentials, dict | None):

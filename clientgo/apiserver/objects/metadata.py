@@ -68,6 +68,9 @@ class _ObjectMeta(msgspec.Struct, omit_defaults=True, rename="camel"):
     managed_fields: list[dict[str, Any]] = []
 
 
+_KEPT = (msgspec.Raw,)
+"""What is not converted: members of managed fields may be nested that deeply."""
+
 _KNOWN = frozenset(_ObjectMeta.__struct_encode_fields__)
 _KNOWN_OF_OWNERS = frozenset(_OwnerReference.__struct_encode_fields__)
 _OBSOLETE = frozenset({"selfLink"})
@@ -103,7 +106,7 @@ def read_metadata(obj: Object) -> tuple[str, ...]:
         raise bad_request(f"metadata of the object can't be read: {error}") from error
     for time in (typed.creation_timestamp, typed.deletion_timestamp):
         _check_time(time)
-    obj["metadata"] = msgspec.to_builtins(typed)
+    obj["metadata"] = msgspec.to_builtins(typed, builtin_types=_KEPT)
     for index, reference in enumerate(present.get("ownerReferences", ())):
         path = f"metadata.ownerReferences[{index}]"
         unknown += [f"{path}.{key}" for key in reference if key not in _KNOWN_OF_OWNERS]

@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from clientgo.apiserver.resources.errors import RequestError, bad_request, internal
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.storage.storage import Object, encode
+from clientgo.apiserver.storage.deep_values import encode
+from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.errors import BadRequestError
 from clientgo.meta.managed_fields import (
     UNTYPED,

@@ -13,7 +13,8 @@ from typing import Any
 
 from clientgo.apiserver.resources.errors import internal
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.storage.storage import Object, encode
+from clientgo.apiserver.storage.deep_values import encode
+from clientgo.apiserver.storage.storage import Object
 
 MOST_BYTES = 1_572_864
 """The 1.5 MiB of etcd's ``--max-request-bytes``."""

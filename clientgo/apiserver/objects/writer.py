@@ -54,6 +54,7 @@ from clientgo.apiserver.resources.errors import (
     not_found,
 )
 from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.storage.deep_values import fold
 from clientgo.apiserver.storage.storage import (
     Collection,
     Object,
@@ -295,6 +296,8 @@ class ObjectWriter:
         warn = resource.strategy.status_warnings if is_status else resource.strategy.warnings
         review.warnings += await work.run(warn, new, old)
         await self._admission.validate(review)
+        if stored.is_deep:  # as the old state is: the managed fields are deeper than the object
+            fold(new)
         unchanged = await work.run(_is_unchanged, new, old)
         finished = is_finished(resource, new, old)
         form = new if unchanged or finished else await resource.stored_form(new, work.run)
@@ -541,7 +544,8 @@ def _count_generation(resource: Resource, new: Object, old: Object) -> None:
 def _encode_unstored(target: Target, obj: Object, previous: StoredObject | None) -> StoredObject:
     """Return a state that is answered but not stored."""
     version = previous.resource_version if previous else 0
-    return StoredObject(target.key, version, encode_state(obj), obj["metadata"]["uid"], {}, {}, ())
+    raw, deep = encode_state(obj)
+    return StoredObject(target.key, version, raw, obj["metadata"]["uid"], {}, {}, (), deep)
 
 
 def _selectable_values(resource: Resource, obj: Object) -> dict[str, str]:

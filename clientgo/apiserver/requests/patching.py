@@ -22,7 +22,9 @@ from clientgo.apiserver.resources.errors import (
     unsupported_media_type,
 )
 from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.storage.deep_values import MOST_LEVELS, fold, unfold
 from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.nesting import is_deeper_than
 from clientgo.meta.patches import (
     InapplicablePatchError,
     PatchError,
@@ -68,6 +70,9 @@ def read_patch(request: Request, resource: Resource) -> Patch:
     kind = patch_type(request)
     apply_patch = _patch_types(resource)[kind]
     patch, duplicates = parse_json(request.body)
+    deep = kind != STRATEGIC_PATCH and is_deeper_than(request.body, MOST_LEVELS)
+    if deep:
+        patch = unfold(patch)
     if kind == JSON_PATCH:
         duplicates = tuple(f"json patch {text}" for text in (*duplicates, *_unknown_fields(patch)))
     strategic = kind == STRATEGIC_PATCH
@@ -76,7 +81,11 @@ def read_patch(request: Request, resource: Resource) -> Patch:
         if kind == JSON_PATCH:
             _check_operations(patch)
         try:
-            result = apply_patch(current, patch)
+            if deep or kind == JSON_PATCH:  # whose paths may lead into what is kept as JSON
+                result = apply_patch(unfold(current), patch)
+                fold(result)
+            else:
+                result = apply_patch(current, patch)
         except InapplicablePatchError as error:
             if strategic and not isinstance(error, UnprocessablePatchError):
                 raise internal(str(error)) from error  # unclassified upstream

@@ -16,7 +16,8 @@ from clientgo.apiserver.http.messages import Response, value_response
 from clientgo.apiserver.http.negotiation import Form, Included, Representation
 from clientgo.apiserver.resources.errors import RequestError, internal
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.storage.storage import Object, StoredObject, decode, encode
+from clientgo.apiserver.storage.deep_values import decode_deep, encode
+from clientgo.apiserver.storage.storage import Object, StoredObject, decode
 
 META_VERSION = "meta.k8s.io/v1"
 """apiVersion of a Table or of metadata, if the client does not ask for another."""
@@ -96,7 +97,8 @@ def list_response(
             "items": [partial_metadata(obj, representation.version) for obj in objects],
         }
     else:
-        body = decode(encode_list(resource, items, metadata))
+        raw = encode_list(resource, items, metadata)
+        body = decode_deep(raw) if any(item.is_deep for item in items) else decode(raw)
     return value_response(body, representation.media_type)
 
 

@@ -27,7 +27,8 @@ from clientgo.apiserver.requests.options import ListQuery
 from clientgo.apiserver.requests.rendering import make_table, partial_metadata
 from clientgo.apiserver.resources.errors import RequestError, expired, internal
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.storage.storage import Change, Collection, StoredObject, encode
+from clientgo.apiserver.storage.deep_values import encode
+from clientgo.apiserver.storage.storage import Change, Collection, StoredObject
 from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.watch_event import EventType
 

@@ -21,7 +21,8 @@ import msgspec
 from clientgo.apiserver.resources.conversion import Converter
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.strategy import Strategy
-from clientgo.apiserver.storage.storage import Object, StoredObject, encode
+from clientgo.apiserver.storage.deep_values import encode
+from clientgo.apiserver.storage.storage import Object, StoredObject
 from clientgo.meta.group_version import GroupVersionKind
 
 CRUD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")

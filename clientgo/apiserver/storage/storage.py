@@ -16,15 +16,21 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import Any, Protocol
 
 import msgspec
 from sortedcontainers import SortedDict
 
+from clientgo.apiserver.storage.deep_values import (
+    MOST_LEVELS,
+    decode_deep,
+    encode,
+    fold,
+    is_deep,
+)
 from clientgo.apiserver.storage.journal import Entry, Journal, NoJournal
 from clientgo.meta.decoding import decode as decode_typed
-from clientgo.meta.json_values import WholeFloat
+from clientgo.meta.nesting import MAX_NESTING, is_deeper_than
 from clientgo.meta.watch_event import EventType
 
 Object = dict[str, Any]
@@ -39,45 +45,25 @@ HISTORY_CHANGES = 20_000
 HISTORY_BYTES = 64 * 1024 * 1024
 """Bytes of encoded objects in a collection's log."""
 
-MOST_LEVELS = 200
-"""Levels of a stored object. What walks it makes at most four of the interpreter's thousand calls a
-level, so that what is stored can be read, whatever its schema becomes."""
-
-
-def _encode_other(value: Any) -> Any:
-    """Return a number that a client wrote as a float as the integer that it is."""
-    if isinstance(value, WholeFloat):
-        return int(value)
-    raise NotImplementedError(f"{type(value).__name__} is no JSON")
-
-
-encode: Callable[[Any], bytes] = msgspec.json.Encoder(enc_hook=_encode_other).encode
 decode: Callable[[bytes], Any] = msgspec.json.decode
 
 
-def encode_state(obj: Object) -> bytes:
-    """Encode a new state of an object.
+def encode_state(obj: Object) -> tuple[bytes, bool]:
+    """Encode a new state of an object; tell whether it is deep.
 
     Raises:
-        RecursionError: it has more than ``MOST_LEVELS`` levels.
+        RecursionError: it has more levels than the API allows.
     """
-    raw = encode(obj)
-    may_be_deep = raw.count(b"{") + raw.count(b"[") > MOST_LEVELS
-    if may_be_deep and _is_deeper(obj, MOST_LEVELS):
-        raise RecursionError(f"an object of more than {MOST_LEVELS} levels")
-    return raw
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    level = [value]
-    for _ in range(levels):
-        members = chain.from_iterable(
-            item.values() if isinstance(item, dict) else item for item in level
-        )
-        level = [member for member in members if isinstance(member, dict | list)]
-        if not level:
-            return False
-    return True
+    try:
+        raw = encode(obj)
+    except RecursionError:
+        fold(obj)
+        raw = encode(obj)
+    if raw.count(b"{") + raw.count(b"[") <= MOST_LEVELS or not is_deep(obj):
+        return raw, False
+    if is_deeper_than(raw, MAX_NESTING):
+        raise RecursionError(f"an object of more than {MAX_NESTING} levels")
+    return raw, is_deeper_than(raw, MOST_LEVELS)
 
 
 class StoredObject(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -92,10 +78,12 @@ class StoredObject(msgspec.Struct, frozen=True, gc=False, eq=False):
     """Values that field selectors compare."""
     owners: tuple[str, ...]
     """uids of the owner references, each once."""
+    is_deep: bool = False
+    """It has more levels than a value in memory."""
 
     def decode(self) -> Object:
         """Return a new dict of this state; the caller may change it."""
-        decoded: Object = decode(self.raw)
+        decoded: Object = decode_deep(self.raw) if self.is_deep else decode(self.raw)
         return decoded
 
     def with_body(self, obj: Object) -> StoredObject:
@@ -152,7 +140,10 @@ class _Head(msgspec.Struct, gc=False):
 
 
 def _restored(entry: Entry) -> StoredObject:
-    metadata = decode_typed(entry.raw, _Head).metadata
+    deep = is_deeper_than(entry.raw, MOST_LEVELS)
+    # What is deep is decoded as what it is in memory, and encoded without its body.
+    raw = encode({"metadata": decode_deep(entry.raw)["metadata"]}) if deep else entry.raw
+    metadata = decode_typed(raw, _Head).metadata
     return StoredObject(
         entry.key,
         entry.version,
@@ -161,6 +152,7 @@ def _restored(entry: Entry) -> StoredObject:
         metadata.labels or {},
         entry.fields,
         _owners(reference.uid for reference in metadata.ownerReferences or ()),
+        deep,
     )
 
 
@@ -428,7 +420,7 @@ class Storage:
         version = self.version + 1
         metadata = obj["metadata"]
         metadata["resourceVersion"] = str(version)
-        raw = encode_state(obj)
+        raw, deep = encode_state(obj)
         if check is not None:
             check(obj, raw)
         self.version = version  # not before: a version without its change would be a gap
@@ -440,6 +432,7 @@ class Storage:
             metadata.get("labels") or {},
             fields,
             _owners(reference["uid"] for reference in metadata.get("ownerReferences") or ()),
+            deep,
         )
 
     def _publish(self, collection: Collection, change: Change) -> None:

@@ -8,13 +8,15 @@ Upstream: ``ExtractInto`` in ``k8s.io/apimachinery/pkg/util/managedfields``.
 from __future__ import annotations
 
 from clientgo.meta.json_values import JSONObject, copy_json
-from clientgo.meta.managed_fields.entries import APPLY
+from clientgo.meta.managed_fields.entries import APPLY, ManagedFieldsError
 from clientgo.meta.managed_fields.fields.field_set import FieldSet
 from clientgo.meta.managed_fields.fields.field_types import FieldType
 from clientgo.meta.managed_fields.fields.typed_values import check_value
 from clientgo.meta.managed_fields.merge import extract_fields
+from clientgo.meta.nesting import refuses_too_deep
 
 
+@refuses_too_deep(ManagedFieldsError)
 def extract_applied(
     obj: JSONObject, field_type: FieldType, manager: str, subresource: str = ""
 ) -> JSONObject:

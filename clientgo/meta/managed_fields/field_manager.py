@@ -44,6 +44,7 @@ from clientgo.meta.managed_fields.ownership import (
     ResetFields,
     TypeLookup,
 )
+from clientgo.meta.nesting import refuses_too_deep
 from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.meta.timestamps import format_time
 
@@ -110,6 +111,7 @@ class FieldManager:
         self._valid = _ValidBodies(None)
         self._now = now
 
+    @refuses_too_deep(TypedValueError)
     def update(self, live: JSONObject, new: JSONObject, manager: str) -> JSONObject:
         """Return `new` with the owners of its fields after `manager` has written it.
 
@@ -124,6 +126,7 @@ class FieldManager:
             managers = self._updated(live, new, managers, manager)
         return _with_entries(new, managers)
 
+    @refuses_too_deep(TypedValueError)
     def apply(
         self, live: JSONObject, config: JSONObject, manager: str, *, force: bool = False
     ) -> JSONObject:

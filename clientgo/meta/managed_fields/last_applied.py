@@ -47,7 +47,7 @@ def allowed_conflicts(live: JSONObject, api_version: str, field_type: FieldType)
         last_applied = json.loads(_annotations(live).get(LAST_APPLIED, ""))
         check_value(last_applied, field_type)
         check_value(live, field_type)
-    except (TypedValueError, ValueError):
+    except (TypedValueError, ValueError, RecursionError):
         return EMPTY
     if not isinstance(last_applied, dict) or last_applied.get("apiVersion") != api_version:
         return EMPTY

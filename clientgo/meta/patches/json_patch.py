@@ -21,6 +21,7 @@ from clientgo.meta.json_values import (
     copy_json,
     json_equal,
 )
+from clientgo.meta.nesting import refuses_too_deep
 from clientgo.meta.patches.errors import (
     InapplicablePatchError,
     MalformedPatchError,
@@ -32,6 +33,7 @@ COPY_LIMIT = 3 * 1024 * 1024
 holds the earlier ones would fill any memory."""
 
 
+@refuses_too_deep(InapplicablePatchError)
 def apply_json_patch(document: JSONValue, patch: list[JSONObject]) -> JSONValue:
     """Return `document` (an object or a list) with the operations of `patch` applied in order.
 
@@ -55,6 +57,7 @@ def apply_json_patch(document: JSONValue, patch: list[JSONObject]) -> JSONValue:
     return root
 
 
+@refuses_too_deep(InapplicablePatchError)
 def create_json_patch(before: JSONValue, after: JSONValue) -> list[JSONObject]:
     """Return the operations that make `before` equal to `after`; none if they are equal.
 

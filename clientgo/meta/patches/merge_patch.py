@@ -12,9 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 from clientgo.meta.json_values import JSONObject, JSONValue, copy_json, json_equal, without_nulls
-from clientgo.meta.patches.errors import MalformedPatchError
+from clientgo.meta.nesting import refuses_too_deep
+from clientgo.meta.patches.errors import InapplicablePatchError, MalformedPatchError
 
 
+@refuses_too_deep(InapplicablePatchError)
 def apply_merge_patch(document: JSONValue, patch: JSONValue) -> JSONValue:
     """Return `document` with `patch` merged over it; a list as a patch replaces the document.
 
@@ -23,6 +25,7 @@ def apply_merge_patch(document: JSONValue, patch: JSONValue) -> JSONValue:
     return copy_json(_apply(document, patch, keep_nulls=False))
 
 
+@refuses_too_deep(InapplicablePatchError)
 def compose_merge_patches(first: JSONValue, second: JSONValue) -> JSONValue:
     """Return one patch with the effect of `first` and then `second`.
 
@@ -33,6 +36,7 @@ def compose_merge_patches(first: JSONValue, second: JSONValue) -> JSONValue:
     return copy_json(_apply(first, second, keep_nulls=True))
 
 
+@refuses_too_deep(InapplicablePatchError)
 def create_merge_patch(original: JSONValue, modified: JSONValue) -> JSONValue:
     """Return the patch that turns `original` into `modified`; an empty one if they are equal.
 
@@ -47,6 +51,7 @@ def create_merge_patch(original: JSONValue, modified: JSONValue) -> JSONValue:
     return _create(_object(original), _object(modified))
 
 
+@refuses_too_deep(InapplicablePatchError)
 def create_three_way_merge_patch(
     original: JSONObject | None, modified: JSONObject | None, current: JSONObject | None
 ) -> JSONObject:
@@ -76,23 +81,27 @@ def _apply(document: JSONValue, patch: JSONValue, *, keep_nulls: bool) -> JSONVa
 
 
 def _merge(document: JSONObject, patch: JSONObject, *, keep_nulls: bool) -> JSONObject:
-    result = dict(document)
-    for key, value in patch.items():
-        present = result.get(key)
-        if value is None:
-            if keep_nulls:
-                result[key] = None
+    merged = dict(document)
+    todo = [(merged, patch)]
+    while todo:
+        result, part = todo.pop()
+        for key, value in part.items():
+            present = result.get(key)
+            if value is None:
+                if keep_nulls:
+                    result[key] = None
+                else:
+                    result.pop(key, None)
+            elif present is None:
+                result[key] = value if keep_nulls else without_nulls(value)
+            elif not isinstance(present, dict):
+                result[key] = without_nulls(value)
+            elif isinstance(value, dict):
+                result[key] = dict(present)
+                todo.append((result[key], value))
             else:
-                result.pop(key, None)
-        elif present is None:
-            result[key] = value if keep_nulls else without_nulls(value)
-        elif not isinstance(present, dict):
-            result[key] = without_nulls(value)
-        elif isinstance(value, dict):
-            result[key] = _merge(present, value, keep_nulls=keep_nulls)
-        else:
-            result[key] = value
-    return result
+                result[key] = value
+    return merged
 
 
 def _create(original: JSONObject, modified: JSONObject) -> JSONObject:

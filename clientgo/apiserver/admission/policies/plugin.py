@@ -26,7 +26,8 @@ from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.resources.errors import RequestError, forbidden
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage, encode
+from clientgo.apiserver.storage.deep_values import encode
+from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage
 from clientgo.meta.managed_fields import DEDUCED
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from clientgo.apiserver.auth.users import (
     service_account_groups,
     service_account_name,
 )
-from clientgo.apiserver.storage.storage import Storage, StoredObject, encode, object_key
+from clientgo.apiserver.storage.deep_values import encode
+from clientgo.apiserver.storage.storage import Storage, StoredObject, object_key
 from clientgo.certificates import SigningKey
 from clientgo.meta.timestamps import parse_time
 
@@ -239,7 +240,7 @@ def _parse(token: str) -> _Claims:
         raise TokenError("the token is no JSON Web Token")
     try:
         return msgspec.json.decode(_decode(parts[1]), type=_Claims)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise TokenError("the token has other claims than a service account's") from error
 
 

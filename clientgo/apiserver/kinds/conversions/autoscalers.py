@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
-from clientgo.apiserver.storage.storage import Object, decode, encode
+from clientgo.apiserver.storage.deep_values import decode_any, encode
+from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.validation.field_errors import FieldError
 
 _PREFIX = "autoscaling.alpha.kubernetes.io/"
@@ -141,8 +140,8 @@ def _kept(obj: Object) -> Iterator[tuple[str, Any]]:
     annotations = obj["metadata"].get("annotations", {})
     for name in _ANNOTATIONS:
         try:
-            value = decode(annotations.get(_PREFIX + name, "null").encode())
-        except msgspec.DecodeError:
+            value = decode_any(annotations.get(_PREFIX + name, "null").encode())
+        except ValueError:
             continue  # written by a client; upstream ignores it too
         if value:
             yield name, value

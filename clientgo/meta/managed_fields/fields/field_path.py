@@ -126,15 +126,22 @@ def parse_element(text: str) -> PathElement | None:
         case "f":
             return field_element(content)
         case "v":
-            return value_element(json.loads(content))
+            return value_element(_json_in(text, content))
         case "k":
-            keys = json.loads(content)
+            keys = _json_in(text, content)
             if not isinstance(keys, dict):
                 raise ValueError(f"{text!r} is not a path element: keys are an object")  # noqa: TRY004
             return key_element(keys)
         case "i":
             return index_element(int(content))
     return None
+
+
+def _json_in(text: str, content: str) -> JSONValue:
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError(f"{text[:80]!r} is nested too deeply for a path element") from error
 
 
 def _scalar(value: JSONValue) -> _Scalar:

@@ -71,7 +71,10 @@ class FieldSet:
         out.
         """
         key = value_key(fields)
-        return _read_encoded(key) if key else _read_set(fields)
+        try:
+            return _read_encoded(key) if key else _read_set(fields)
+        except RecursionError as error:
+            raise ValueError("fieldsV1 is nested too deeply") from error
 
     def to_fields_v1(self) -> JSONObject:
         """Return the ``fieldsV1`` form, sorted."""

@@ -12,6 +12,8 @@ from __future__ import annotations
 import enum
 from typing import Any, Final
 
+from msgspec import Raw
+
 from clientgo.copies import CopyableError
 from clientgo.meta.json_values import JSONObject, JSONValue
 from clientgo.meta.managed_fields.fields.field_path import PathElement, key_element, value_element
@@ -43,7 +45,7 @@ def shape_of(value: JSONValue, field_type: FieldType) -> Shape:
         return Shape.MAP
     if isinstance(value, list) and field_type.list:
         return Shape.LIST
-    if isinstance(value, str | int | float) and field_type.scalar:
+    if isinstance(value, str | int | float | Raw) and field_type.scalar:
         return Shape.SCALAR
     if field_type.map:
         return Shape.MAP
@@ -66,7 +68,7 @@ def item_element(item: JSONValue, list_type: ListType) -> PathElement:
     Raises `ElementError` for items that can't be in such a list.
     """
     if not list_type.keys:
-        if item is None or isinstance(item, dict | list):
+        if item is None or isinstance(item, dict | list | Raw):
             raise ElementError(f"a set can't have the item {item!r:.80}; items are scalars")
         return value_element(item)
     if not isinstance(item, dict):

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec import Raw
+
 from clientgo.copies import CopyableError
 from clientgo.meta.json_values import JSONObject, JSONValue
 from clientgo.meta.managed_fields.fields.field_path import (
@@ -148,7 +150,8 @@ def _is_number(value: JSONValue) -> bool:
 
 
 _SCALARS: Mapping[ScalarKind, Callable[[JSONValue], bool]] = {
-    ScalarKind.ANY: lambda value: isinstance(value, str | int | float),
+    # Raw is what a server keeps as JSON, because it is nested deeply.
+    ScalarKind.ANY: lambda value: isinstance(value, str | int | float | Raw),
     ScalarKind.NUMERIC: _is_number,
     ScalarKind.STRING: lambda value: isinstance(value, str),
     ScalarKind.BOOLEAN: lambda value: isinstance(value, bool),

@@ -15,7 +15,12 @@ Upstream: ``k8s.io/apimachinery/pkg/util/strategicpatch``.
 from __future__ import annotations
 
 from clientgo.meta.json_values import JSONObject, copy_json
-from clientgo.meta.patches.errors import MalformedPatchError, PatchConflictError
+from clientgo.meta.nesting import refuses_too_deep
+from clientgo.meta.patches.errors import (
+    InapplicablePatchError,
+    MalformedPatchError,
+    PatchConflictError,
+)
 from clientgo.meta.patches.strategic_merge.apply import Mode, merge
 from clientgo.meta.patches.strategic_merge.conflicts import patches_conflict
 from clientgo.meta.patches.strategic_merge.diff import DiffOptions, diff
@@ -31,6 +36,7 @@ __all__ = [
 ]
 
 
+@refuses_too_deep(InapplicablePatchError)
 def apply_strategic_merge_patch(
     original: JSONObject, patch: JSONObject, schema: PatchSchema
 ) -> JSONObject:
@@ -45,6 +51,7 @@ def apply_strategic_merge_patch(
     return result
 
 
+@refuses_too_deep(InapplicablePatchError)
 def create_strategic_merge_patch(
     original: JSONObject, modified: JSONObject, schema: PatchSchema
 ) -> JSONObject:
@@ -57,6 +64,7 @@ def create_strategic_merge_patch(
     return patch
 
 
+@refuses_too_deep(InapplicablePatchError)
 def create_three_way_strategic_merge_patch(
     original: JSONObject,
     modified: JSONObject,
