@@ -9,6 +9,7 @@ from clientgo.flowcontrol import AlwaysRateLimiter
 from clientgo.rest import (
     ConfigError,
     Identity,
+    Impersonation,
     RestConfig,
     StaticCredentials,
     basic_auth,
@@ -149,3 +150,17 @@ def test_an_explicit_limiter_wins():
     limiter = AlwaysRateLimiter()
 
     assert limiter_of(RestConfig(server="http://host", qps=-1, limiter=limiter)) is limiter
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"user": ""}, "nobody is impersonated; name the user to act as"),
+        ({"user": "a\nb"}, "has line breaks or control characters"),
+        ({"user": "a", "groups": ("b\r",)}, "'a' has line breaks or control characters"),
+        ({"user": "a", "extra": {"b": ("c\0",)}}, "'a' has line breaks or control characters"),
+    ],
+)
+def test_an_impersonation_that_cannot_be_sent_is_refused(given, problem):
+    with pytest.raises(ConfigError, match=problem):
+        Impersonation(**given)

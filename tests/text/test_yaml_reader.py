@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.text.yaml_reader import MOST_VALUES, YamlError, read_yaml
+from clientgo.text.yaml_reader import MOST_CHARACTERS, MOST_VALUES, YamlError, read_yaml
 
 BOUND = 20.0
 """Seconds; all of it takes less than one on an idle machine."""
@@ -122,6 +122,12 @@ BOMBS = {
     "long tags": f"%TAG !e! tag:{'x' * 100_000}\n---\n" + "- !e!a x\n" * 10_000,
     "long tags of sequences": f"%TAG !e! tag:{'x' * 100_000}\n---\n" + "- !e!a []\n" * 10_000,
 }
+
+
+def test_a_document_may_be_as_long_as_it_is() -> None:
+    """Only what is repeated has a limit of its own."""
+    text = "x" * (MOST_CHARACTERS + 1)
+    assert read_yaml(f"a: {text}".encode())[0] == {"a": text}
 
 
 def test_tag_directives_are_counted_in_every_encoding() -> None:
