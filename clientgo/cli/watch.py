@@ -21,7 +21,7 @@ from typing import Any, Final, TextIO
 from clientgo.cache import DeletedFinalStateUnknown, Lister, SharedIndexInformer
 from clientgo.client import Client, NoMatchError, selecting
 from clientgo.informers import DynamicInformerFactory
-from clientgo.meta import StatusError, Unstructured
+from clientgo.meta import DecodeError, StatusError, Unstructured
 from clientgo.meta.timestamps import parse_time
 from clientgo.rest import ConfigError, TransportError, load_config
 from clientgo.text.terminal import BOLD, CommandParser, ExitStatus, complain, paint
@@ -56,12 +56,12 @@ def _run(options: argparse.Namespace) -> int:
             Client(load_config(options.kubeconfig, options.context)) as client,
         ):
             return watch(client, options, stop, sys.stdout)
+    except (DecodeError, StatusError, TransportError) as error:
+        complain("clientgo watch", error)
+        return ExitStatus.FAILED
     except (ConfigError, NoMatchError, ValueError) as error:
         complain("clientgo watch", error)
         return ExitStatus.USAGE
-    except (TransportError, StatusError) as error:
-        complain("clientgo watch", error)
-        return ExitStatus.FAILED
 
 
 def watch(client: Client, options: argparse.Namespace, stop: threading.Event, out: TextIO) -> int:

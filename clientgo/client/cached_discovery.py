@@ -139,4 +139,4 @@ def is_transient(error: Exception) -> bool:
             error.code >= HTTPStatus.INTERNAL_SERVER_ERROR
             or error.code == HTTPStatus.TOO_MANY_REQUESTS
         )
-    return isinstance(error, TransportError)
+    return isinstance(error, TransportError | DecodeError)

@@ -109,16 +109,17 @@ class Client(ObjectWrites):
         the kind is served if :mod:`clientgo.api` does not have it.
         """
         if isinstance(kind, APIResource):
-            return self._resource_client(kind, Codec(Unstructured))
+            return self._resource_client(kind, Codec(Unstructured, kind))
         if is_model_class(kind):
-            return self._resource_client(resource_of_model(kind, self.discovery), ModelCodec(kind))
+            found = resource_of_model(kind, self.discovery)
+            return self._resource_client(found, ModelCodec(kind, found))
         return self._resource_client(resource_of(kind), Codec(kind))
 
     def metadata(self, kind: type[Resource] | APIResource) -> ResourceClient[PartialObjectMetadata]:
         """The headers alone of the objects of one kind, at a fraction of the memory."""
         declared = kind if isinstance(kind, APIResource) else resource_of(kind)
         return self._resource_client(
-            declared, MetadataCodec(), accept=ACCEPT_ONE, accept_list=ACCEPT_LIST
+            declared, MetadataCodec(declared), accept=ACCEPT_ONE, accept_list=ACCEPT_LIST
         )
 
     def rest(self, group_version: GroupVersion) -> RestClient:

@@ -32,7 +32,9 @@ from clientgo.meta import (
     GroupVersionResource,
     NotFoundError,
     StatusError,
+    error_from_status,
 )
+from clientgo.meta.answers import shown, status_in
 from clientgo.meta.decoding import decode
 from clientgo.rest import (
     RestClient,
@@ -134,7 +136,7 @@ class DiscoveryClient:
     def server_version(self) -> ServerVersion:
         """The version of the server."""
         answer = self._rest.get().absolute_path("/version").do()
-        return _decoded(answer, lambda raw: decode(raw, ServerVersion))
+        return _decoded(answer, _server_version)
 
     def _discover_once(self) -> Discovered:
         found, complete = self._groups_and_maybe_resources()
@@ -192,9 +194,22 @@ class DiscoveryClient:
 
 
 def _decoded(answer: Result, decode: Callable[[bytes], T]) -> T:
-    try:
-        return decode(answer.body)
-    except (msgspec.MsgspecError, ValueError) as error:
-        raise DecodeError(
-            f"not a discovery document: {error}; got {answer.body[:120]!r}"
-        ) from error
+    def checked(raw: bytes) -> T:
+        try:
+            return decode(raw)
+        except DecodeError:
+            raise
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise DecodeError(f"not a discovery document: {error}; got {shown(raw)}") from error
+
+    return answer.decoded(checked)
+
+
+def _server_version(raw: bytes) -> ServerVersion:
+    what = "the version of a server"
+    if status := status_in(raw, what):
+        raise error_from_status(status)
+    found = decode(raw, ServerVersion)
+    if not (found.git_version or found.major):
+        raise DecodeError(f"not {what}: it has no gitVersion; got {shown(raw)}")
+    return found

@@ -7,14 +7,18 @@ values. Source: apimachinery `meta/v1` APIGroup and APIResourceList, `apidiscove
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct, field
 
 from clientgo.copies import CopyableError
-from clientgo.meta import APIResource, GroupVersion
+from clientgo.meta import APIResource, DecodeError, GroupVersion, error_from_status
+from clientgo.meta.answers import described, shown, status_in, type_of
 from clientgo.meta.decoding import decode
+from clientgo.meta.outer_json import REFUSALS
+
+T = TypeVar("T")
 
 AGGREGATED: Final = ",".join(
     f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
@@ -105,25 +109,46 @@ def is_aggregated(content_type: str) -> bool:
     )
 
 
+def _document(raw: bytes, kind: str, into: type[T], field_: str) -> T:
+    """Read a document that lists something in one field, which must be there.
+
+    A field left out, or a null of an answer that does not say what it is, may be any gateway's
+    answer. Raises :class:`~clientgo.meta.StatusError` for a Status of failure.
+    """
+    what = f"a discovery document ({kind})"
+    said = type_of(raw, what)
+    if said.kind not in ("", kind):
+        if status := status_in(raw, what):
+            raise error_from_status(status)
+        raise DecodeError(f"not {what} but {described(said)}; got {shown(raw)}")
+    try:
+        document = decode(raw, into)
+    except REFUSALS as error:
+        raise DecodeError(f"not {what}: {error}; got {shown(raw)}") from error
+    if getattr(document, field_) is None and not said.kind:
+        raise DecodeError(f"not {what}: it has no {field_}; got {shown(raw)}")
+    return document
+
+
 # The plain documents
 
 
 class _Version(Struct, rename="camel"):
-    group_version: str = ""
+    group_version: str
 
 
 class _Group(Struct, rename="camel"):
-    name: str = ""
-    versions: list[_Version] = []
+    name: str
+    versions: list[_Version]
     preferred_version: _Version | None = None
 
 
 class _GroupList(Struct):
-    groups: list[_Group] = []
+    groups: list[_Group] | None
 
 
 class _CoreVersions(Struct):
-    versions: list[str] = []
+    versions: list[str] | None
 
 
 class _Resource(Struct, rename="camel"):
@@ -139,19 +164,19 @@ class _Resource(Struct, rename="camel"):
 
 
 class _ResourceList(Struct):
-    resources: list[_Resource] | None = None
+    resources: list[_Resource] | None
 
 
 def core_group(raw: bytes) -> APIGroup:
     """The core group, from ``/api``."""
-    names = decode(raw, _CoreVersions).versions
+    names = _document(raw, "APIVersions", _CoreVersions, "versions").versions or []
     return _group("", [GroupVersion("", name) for name in names])
 
 
 def named_groups(raw: bytes) -> tuple[APIGroup, ...]:
     """The other groups, from ``/apis``."""
     groups = []
-    for group in decode(raw, _GroupList).groups:
+    for group in _document(raw, "APIGroupList", _GroupList, "groups").groups or []:
         found = _group(group.name, [GroupVersion.parse(v.group_version) for v in group.versions])
         if group.preferred_version is not None:
             preferred = GroupVersion.parse(group.preferred_version.group_version)
@@ -162,7 +187,7 @@ def named_groups(raw: bytes) -> tuple[APIGroup, ...]:
 
 def resources_of(version: GroupVersion, raw: bytes) -> tuple[ServedResource, ...]:
     """The resources of one version, from ``/api/v1`` or ``/apis/apps/v1``."""
-    listed = decode(raw, _ResourceList).resources or []
+    listed = _document(raw, "APIResourceList", _ResourceList, "resources").resources or []
     subresources: dict[str, list[str]] = {}
     for resource in listed:
         parent, slash, name = resource.name.partition("/")
@@ -222,12 +247,12 @@ class _Name(Struct):
 
 
 class _AggregatedGroup(Struct):
+    versions: list[_AggregatedVersion]
     metadata: _Name = field(default_factory=_Name)
-    versions: list[_AggregatedVersion] = []
 
 
 class _AggregatedList(Struct):
-    items: list[_AggregatedGroup] = []
+    items: list[_AggregatedGroup] | None
 
 
 def aggregated(raw: bytes) -> Discovered:
@@ -238,7 +263,8 @@ def aggregated(raw: bytes) -> Discovered:
     groups = []
     resources: dict[GroupVersion, tuple[ServedResource, ...]] = {}
     failed: dict[GroupVersion, Exception] = {}
-    for group in decode(raw, _AggregatedList).items:
+    document = _document(raw, "APIGroupDiscoveryList", _AggregatedList, "items")
+    for group in document.items or []:
         fresh = []
         for version in group.versions:
             name = GroupVersion(group.metadata.name, version.version)

@@ -119,15 +119,18 @@ class ModelCodec(Codec[Any]):
 
     __slots__ = ("_objects",)
 
-    def __init__(self, model: type) -> None:
-        self._objects = Codec(Unstructured)
+    def __init__(self, model: type, asked: APIResource | None = None) -> None:
+        self._objects = Codec(Unstructured, asked)
         self.type = model
 
     def decode(self, raw: bytes) -> Any:
-        try:
-            return to_model(self._objects.decode(raw), self.type)
-        except ObjectDecodeError as error:
-            raise DecodeError(str(error)) from error
+        return self._to_model(self._objects.decode(raw))
+
+    def decode_answer(self, raw: bytes, *, named: bool = True, any_kind: bool = False) -> Any:
+        return self._to_model(self._objects.decode_answer(raw, named=named, any_kind=any_kind))
+
+    def decode_created_part(self, raw: bytes) -> Any:
+        return self._to_model(self._objects.decode_created_part(raw))
 
     def decode_list(self, raw: bytes) -> ObjectList[Any]:
         page = self._objects.decode_list(raw)
@@ -148,6 +151,12 @@ class ModelCodec(Codec[Any]):
     ) -> tuple[list[WatchEvent[Any]], DecodeError | None]:
         events, error = self._objects.decode_events(lines)
         return [*map(self._of_model, events)], error
+
+    def _to_model(self, obj: Unstructured) -> Any:
+        try:
+            return to_model(obj, self.type)
+        except ObjectDecodeError as error:
+            raise DecodeError(str(error)) from error
 
     def _of_model(self, event: WatchEvent[Any]) -> WatchEvent[Any]:
         """An event with its object as a model; a bookmark has none."""

@@ -31,6 +31,7 @@ from clientgo.meta import (
     encode_plain,
     to_plain,
 )
+from clientgo.meta.answers import check_deletion
 from clientgo.rest import Request, RequestError, RestClient
 
 T = TypeVar("T")
@@ -42,7 +43,8 @@ class ResourceClient(Generic[T]):
 
     Every method that talks to the server blocks and raises
     :class:`~clientgo.meta.StatusError` for a refusal, :class:`~clientgo.rest.TransportError` where
-    there was no answer, :class:`~clientgo.rest.RequestError` for a call that cannot be right. If
+    there was no answer, :class:`~clientgo.rest.RequestError` for a call that cannot be right,
+    :class:`~clientgo.meta.DecodeError` for a successful answer that is not what was asked for. If
     ``stop`` is set in the meantime it ends immediately with
     :class:`~clientgo.rest.RequestStoppedError`.
 
@@ -110,7 +112,7 @@ class ResourceClient(Generic[T]):
         request = self._for_object("GET", name, subresource)
         if resource_version:
             request.query("resourceVersion", resource_version)
-        return self._decoded(request, stop)
+        return self._decoded(request, subresource, stop)
 
     def list(
         self, options: ListOptions | None = None, stop: threading.Event | None = None
@@ -122,7 +124,7 @@ class ResourceClient(Generic[T]):
         request = self._for_collection("GET", options)
         if self._accept_list:
             request.header("Accept", self._accept_list)
-        return self._codec.decode_list(request.do(stop).body)
+        return request.decoded(self._codec.decode_list, stop)
 
     def watch(
         self, options: ListOptions | None = None, stop: threading.Event | None = None
@@ -152,7 +154,23 @@ class ResourceClient(Generic[T]):
         if subresource:
             request.name(name).subresource(*subresource.split("/"))
         self._write_options(request, field_manager, dry_run, field_validation)
-        return self._decoded(request.body(encode_plain(plain)), stop)
+        request.body(encode_plain(plain))
+        created: T
+        if subresource or self.resource.kind == "Binding":
+            created = request.decoded(self._codec.decode_created_part, stop)
+            return created
+        metadata = plain.get("metadata") or {}
+        # A review has no name, nor has its answer. An aggregated API may answer with another kind,
+        # which only unstructured objects can stand for.
+        created = request.decoded(
+            lambda raw: self._codec.decode_answer(
+                raw,
+                named=bool(metadata.get("name") or metadata.get("generateName")),
+                any_kind=self._codec.type is Unstructured,
+            ),
+            stop,
+        )
+        return created
 
     def update(
         self,
@@ -173,7 +191,7 @@ class ResourceClient(Generic[T]):
         name = name or (plain.get("metadata") or {}).get("name", "")
         request = self._for_object("PUT", name, subresource, plain)
         self._write_options(request, field_manager, dry_run, field_validation)
-        return self._decoded(request.body(encode_plain(plain)), stop)
+        return self._decoded(request.body(encode_plain(plain)), subresource, stop)
 
     def update_status(
         self,
@@ -214,7 +232,7 @@ class ResourceClient(Generic[T]):
         request = self._for_object("PATCH", name, subresource)
         self._write_options(request, field_manager, dry_run, field_validation)
         body = patch if isinstance(patch, bytes) else encode_plain(patch)
-        return self._decoded(request.body(body, kind), stop)
+        return self._decoded(request.body(body, kind), subresource, stop)
 
     def apply(
         self,
@@ -246,7 +264,8 @@ class ResourceClient(Generic[T]):
         request = self._for_object("PATCH", metadata.get("name", ""), subresource, plain)
         self._write_options(request, manager, dry_run, field_validation)
         request.query("force", "true" if force else "false")
-        return self._decoded(request.body(encode_plain(plain), PatchKind.APPLY), stop)
+        request.body(encode_plain(plain), PatchKind.APPLY)
+        return self._decoded(request, subresource, stop)
 
     def apply_status(
         self,
@@ -288,7 +307,7 @@ class ResourceClient(Generic[T]):
         options = _delete_options(
             grace_period_seconds, propagation_policy, uid, resource_version, dry_run
         )
-        request.body(msgspec.json.encode(options)).do(stop)
+        request.body(msgspec.json.encode(options)).decoded(check_deletion, stop)
 
     def delete_collection(
         self,
@@ -302,7 +321,7 @@ class ResourceClient(Generic[T]):
         """Delete all objects that a list with these options would return."""
         request = self._for_collection("DELETE", options)
         body = _delete_options(grace_period_seconds, propagation_policy, "", "", dry_run)
-        request.body(msgspec.json.encode(body)).do(stop)
+        request.body(msgspec.json.encode(body)).decoded(check_deletion, stop)
 
     def _request(self, method: str, plain: Mapping[str, Any] | None = None) -> Request:
         """A request in this client's namespace, or else in that of the object it is about."""
@@ -352,8 +371,12 @@ class ResourceClient(Generic[T]):
         if dry_run:
             request.query("dryRun", "All")
 
-    def _decoded(self, request: Request, stop: threading.Event | None) -> T:
-        obj: T = self._codec.decode(request.do(stop).body)
+    def _decoded(self, request: Request, subresource: str, stop: threading.Event | None) -> T:
+        # What another part of an object than its status is, is not declared.
+        is_part = subresource not in ("", "status")
+        obj: T = request.decoded(
+            lambda raw: self._codec.decode_answer(raw, named=not is_part, any_kind=is_part), stop
+        )
         return obj
 
 

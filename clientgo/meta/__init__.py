@@ -9,14 +9,13 @@ Plain data and functions over it: no threads, no network, no other package of ou
 :mod:`clientgo.meta.managed_fields`.
 """
 
+from clientgo.meta.answers import DecodeError, is_table
 from clientgo.meta.codec import (
     Codec,
-    DecodeError,
     ObjectList,
     Undecodable,
     encode,
     encode_plain,
-    is_table,
     to_model,
     to_plain,
 )

@@ -2,7 +2,8 @@
 
 Promises: one pass for a watch event, and one for each item of a list page; an object keeps a copy
 of its own bytes, never a page or buffer. An object that does not decode becomes an
-:class:`Undecodable` in its place; the others are not affected.
+:class:`Undecodable` in its place; the others are not affected. An answer that is no object, list or
+event of the kind asked for raises (:mod:`clientgo.meta.answers`).
 
 Differs from client-go (apimachinery `runtime` serializers): bodies are decoded on first use.
 """
@@ -13,11 +14,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 
-from clientgo.copies import CopyableError
+from clientgo.meta.answers import (
+    DecodeError,
+    any_status_in,
+    check_list,
+    check_object,
+    check_review,
+    is_of_kind,
+    is_success,
+    named_kind,
+    read_status,
+    shown,
+    status_in,
+)
 from clientgo.meta.decoding import convert_leniently, decode, decoder
-from clientgo.meta.nesting import items_of, members_of, refuses_too_deep, too_deep
+from clientgo.meta.errors import StatusError
+from clientgo.meta.group_version import APIResource
+from clientgo.meta.nesting import refuses_too_deep, too_deep
 from clientgo.meta.objects.foreign_models import (
     KubernetesModel,
     is_foreign_model,
@@ -26,9 +41,19 @@ from clientgo.meta.objects.foreign_models import (
 )
 from clientgo.meta.objects.object_meta import ListMeta, ObjectMeta
 from clientgo.meta.objects.object_name import object_key
+from clientgo.meta.objects.partial_metadata import PartialObjectMetadata
 from clientgo.meta.objects.resource import APIObject, ObjectDecodeError, Resource
 from clientgo.meta.objects.unstructured import Unstructured
-from clientgo.meta.status import Status
+from clientgo.meta.outer_json import (
+    IDENTITY,
+    REFUSALS,
+    Page,
+    TypeMeta,
+    identity_of,
+    page_of,
+    raw_event_of,
+    why,
+)
 from clientgo.meta.watch_event import EventType, WatchEvent
 
 T = TypeVar("T", bound=APIObject)
@@ -56,86 +81,110 @@ class ObjectList(Struct, Generic[Item], kw_only=True):
     undecodable: list[Undecodable] = field(default_factory=list)
 
 
-class DecodeError(CopyableError, ValueError):
-    """Bytes from the server that are no JSON, or no list or event where one must be."""
-
-
-class _Page(Struct):
-    items: list[Raw] | None = None
-    metadata: ListMeta = field(default_factory=ListMeta)
-    api_version: str = field(default="", name="apiVersion")
-    kind: str = ""
-
-
-class _RawEvent(Struct):
+class _EventHeader(Struct):
     type: str
-    object: Raw
+    object: TypeMeta
 
-
-class _StatusEvent(Struct):
-    object: Status
-
-
-_TABLE_VERSIONS: Final = ("meta.k8s.io/v1", "meta.k8s.io/v1beta1")
-
-_IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
 
 _ERROR: Final = EventType.ERROR.value
 """Plain text: it is compared with the type of every event."""
 
-_REFUSALS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What the decoder raises: text that is no UTF-8 is noticed only when it is looked at."""
+_CHANGES: Final = tuple(
+    type_.value for type_ in (EventType.MODIFIED, EventType.ADDED, EventType.DELETED)
+)
 
 
 class Codec(Generic[T]):
-    """Decodes and encodes objects of one type; immutable, safe for every thread."""
+    """Decodes and encodes objects of one type; immutable, safe for every thread.
 
-    __slots__ = ("_decode", "_decode_event", "type")
+    ``asked`` is the kind that answers must be of, if they say one. By default it is what the type
+    is declared as; unstructured objects and headers may be of any kind.
+    """
 
-    def __init__(self, type_: type[T]) -> None:
+    __slots__ = ("_beginnings", "_decode", "_decode_event", "asked", "type")
+
+    def __init__(self, type_: type[T], asked: APIResource | None = None) -> None:
         self.type = type_
+        self.asked: APIResource | None = asked or _declared(type_)
         self._decode = decoder(type_).decode
         self._decode_event = decoder(WatchEvent[type_]).decode  # type: ignore[valid-type]
+        self._beginnings = _beginnings_of_events(self.asked)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Codec, (self.type,)
+        return Codec, (self.type, self.asked)
 
     def decode(self, raw: bytes) -> T:
-        """One object. Raises :class:`DecodeError` when its header cannot be read."""
+        """One object, of whatever kind. Raises :class:`DecodeError` when its header cannot be
+        read."""
         obj = self._decode_or_report(raw)
         if isinstance(obj, Undecodable):
-            raise DecodeError(f"not a {self.type.__name__}: {obj.reason}; got {raw[:120]!r}")
+            raise DecodeError(f"not {named_kind(self.asked)}: {obj.reason}; got {shown(raw)}")
         return obj
 
+    def decode_answer(self, raw: bytes, *, named: bool = True, any_kind: bool = False) -> T:
+        """The one object that a server answers with.
+
+        Raises :class:`~clientgo.meta.StatusError` for a Status of failure and :class:`DecodeError`
+        for what is no object, has no name, or says that it is of another kind. Without ``named``
+        its kind is enough, as of a review; with ``any_kind`` it may be any.
+        """
+        what = named_kind(self.asked)
+        said = check_object(raw, None if any_kind else self.asked, what)
+        obj = self.decode(raw)
+        if not obj.metadata.name and (named or not said.kind):
+            raise DecodeError(f"not {what}: it has no name; got {shown(raw)}")
+        if said.kind.endswith("Review"):
+            check_review(raw, what)
+        return obj
+
+    def decode_created_part(self, raw: bytes) -> T:
+        """What a server answers when something is created under an object.
+
+        That is an object of any kind or, for an Eviction or a Binding, a Status of success.
+        """
+        if is_success(any_status_in(raw)):
+            return self.decode(raw)
+        return self.decode_answer(raw, named=False, any_kind=True)
+
     def decode_list(self, raw: bytes) -> ObjectList[T]:
-        """One page of a list. Raises :class:`DecodeError` when it is no list of objects."""
+        """One page of a list.
+
+        Raises :class:`~clientgo.meta.StatusError` for a Status of failure and :class:`DecodeError`
+        for what is no list of objects of the kind.
+        """
+        what = f"a list of {named_kind(self.asked)}"
         try:
-            page = _page_of(raw)
-        except _REFUSALS as error:
-            raise DecodeError(f"not a list: {_why(error, raw)}; got {raw[:120]!r}") from error
-        if is_table(page.api_version, page.kind):
-            raise DecodeError(f"not a list of objects but a Table; got {raw[:120]!r}")
+            page = page_of(raw)
+        except REFUSALS as error:
+            raise DecodeError(f"not {what}: {why(error, raw)}; got {shown(raw)}") from error
+        says_kind = check_list(page, raw, self.asked, what)
         # bytes() cuts an item out, so that it does not keep the page alive.
         items = [*map(bytes, page.items or ())]
-        result = self._decode_items(items, page.metadata, is_text=_not_text(raw) is None)
-        if self.type is Unstructured and page.kind.endswith("List"):
+        if not says_kind:
+            for item in items:
+                check_object(item, self.asked, named_kind(self.asked))
+        metadata = page.metadata or ListMeta()
+        result = self._decode_items(items, metadata, is_text=_not_text(raw) is None)
+        if self.type is Unstructured and page.kind != "List" and page.kind.endswith("List"):
             _complete_items(result.items, page)
         return result
 
     def decode_event(self, line: bytes) -> WatchEvent[Any]:
         """One line of a watch stream; its object is a T, a :class:`Status` or an
-        :class:`Undecodable`. Raises :class:`DecodeError` when the line is no event at all."""
+        :class:`Undecodable`.
+
+        A Status of failure is an ERROR event, wherever it stands. Raises :class:`DecodeError` when
+        the line is no event, or its object not of the kind.
+        """
         if not line.isascii() and _not_text(line) is not None:
             return self._decode_odd_event(line)
         try:
             event: WatchEvent[Any] = self._decode_event(line)
-        except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
-            return self._decode_odd_event(line)
-        except msgspec.DecodeError as error:
-            raise DecodeError(f"not a watch event: {error}; got {line[:120]!r}") from error
-        if event.type == _ERROR:
+        except REFUSALS:
             return self._decode_odd_event(line)
         obj = event.object
+        if not (line.startswith(self._beginnings) and obj.metadata.name):
+            return self._decode_less_usual_event(event, line)
         obj._raw = line
         obj._enclosed = True
         return event
@@ -150,17 +199,31 @@ class Codec(Generic[T]):
         try:
             # In one go if all are sound, which is the usual case.
             events: list[Any] = [*map(self._decode_event, lines)] if _are_text(lines) else []
-        except _REFUSALS:
+        except REFUSALS:
             events = []
         if not events:
             return self._decode_each_event(lines)
+        beginnings = self._beginnings
         for event, line in zip(events, lines, strict=True):
-            if event.type == _ERROR:
-                return self._decode_each_event(lines)
             obj = event.object
+            if not (line.startswith(beginnings) and obj.metadata.name):
+                return self._decode_each_event(lines)
             obj._raw = line
             obj._enclosed = True
         return events, None
+
+    def _decode_less_usual_event(self, event: WatchEvent[Any], line: bytes) -> WatchEvent[Any]:
+        """An event that is sound as such; the line is written in another way, or is no change."""
+        try:
+            header = decode(line, _EventHeader)
+        except REFUSALS:
+            return self._decode_odd_event(line)
+        is_change = header.type in _CHANGES and is_of_kind(header.object, self.asked)
+        if not (is_change and event.object.metadata.name):
+            return self._decode_odd_event(line)
+        event.object._raw = line
+        event.object._enclosed = True
+        return event
 
     def _decode_each_event(
         self, lines: Iterable[bytes]
@@ -182,9 +245,11 @@ class Codec(Generic[T]):
             return self._decode_one_by_one(raws, metadata)
         try:
             items = [*map(self._decode, raws)]
-        except _REFUSALS:
+        except REFUSALS:
             return self._decode_one_by_one(raws, metadata)
         for obj, raw in zip(items, raws, strict=True):
+            if not obj.metadata.name:
+                return self._decode_one_by_one(raws, metadata)
             obj._raw = raw
         return ObjectList(metadata=metadata, items=items)
 
@@ -192,21 +257,43 @@ class Codec(Generic[T]):
         result: ObjectList[T] = ObjectList(metadata=metadata, items=[])
         for raw in raws:
             obj = self._decode_or_report(raw)
+            if not raw.startswith(b"{"):
+                raise DecodeError(f"an item of the list is no object; got {shown(raw)}")
             if isinstance(obj, Undecodable):
                 result.undecodable.append(obj)
-            else:
+            elif obj.metadata.name:
                 result.items.append(obj)
+            else:
+                check_object(raw, self.asked, named_kind(self.asked))
+                raise DecodeError(f"an item of the list has no name; got {shown(raw)}")
         return result
 
     def _decode_odd_event(self, line: bytes) -> WatchEvent[Any]:
+        what = f"a watch event of {named_kind(self.asked)}"
         try:
-            event = _raw_event_of(line)
-            if event.type == _ERROR:
-                return WatchEvent(event.type, decode(line, _StatusEvent).object)
-        except _REFUSALS as error:
-            reason = _why(error, line)
-            raise DecodeError(f"not a watch event: {reason}; got {line[:120]!r}") from error
-        return WatchEvent(event.type, self._decode_or_report(bytes(event.object)))
+            event = raw_event_of(line)
+        except REFUSALS as error:
+            if status := status_in(line, what):
+                return WatchEvent(_ERROR, status)
+            raise DecodeError(
+                f"not a watch event: {why(error, line)}; got {shown(line)}"
+            ) from error
+        raw = bytes(event.object)
+        if event.type == _ERROR:
+            try:
+                return WatchEvent(event.type, read_status(raw))
+            except REFUSALS as error:
+                reason = why(error, line)
+                raise DecodeError(f"not a watch event: {reason}; got {shown(line)}") from error
+        try:
+            check_object(raw, self.asked, what)
+        except StatusError as error:
+            return WatchEvent(_ERROR, error.status)
+        obj = self._decode_or_report(raw)
+        is_named = isinstance(obj, Undecodable) or obj.metadata.name
+        if not is_named and event.type in _CHANGES:
+            raise DecodeError(f"not {what}: it has no name; got {shown(line)}")
+        return WatchEvent(event.type, obj)
 
     def _decode_or_report(self, raw: bytes) -> T | Undecodable:
         try:
@@ -215,10 +302,10 @@ class Codec(Generic[T]):
             try:
                 return self._decode_leniently(raw, str(error))
             except RecursionError:
-                return _deep_object(raw)
+                return Undecodable(too_deep(raw), raw, identity_of(raw))
         except RecursionError:
-            return _deep_object(raw)
-        except _REFUSALS as error:
+            return Undecodable(too_deep(raw), raw, identity_of(raw))
+        except REFUSALS as error:
             return Undecodable(str(error), raw, ObjectMeta())
         reason = _not_text(raw)
         if reason is not None:
@@ -239,9 +326,24 @@ class Codec(Generic[T]):
         return obj
 
 
-def is_table(api_version: str, kind: str) -> bool:
-    """Return True for a list printed for people. Other groups may have Tables too."""
-    return kind == "Table" and api_version in _TABLE_VERSIONS
+def _declared(type_: type) -> APIResource | None:
+    found: APIResource | None = getattr(type_, "__resource__", None)
+    return None if type_ is PartialObjectMetadata else found
+
+
+def _beginnings_of_events(asked: APIResource | None) -> tuple[bytes, ...]:
+    """How servers begin a change of an object of a kind.
+
+    Custom resources have their version first, others their kind. To compare the beginning of a
+    line costs a fraction of reading what else might stand there.
+    """
+    heads = ["{"]
+    if asked is not None and asked.kind:
+        kind, version = f'"kind":"{asked.kind}"', f'"apiVersion":"{asked.api_version}"'
+        heads = [f"{{{kind},{version}", f"{{{version},{kind}"]
+    return tuple(
+        f'{{"type":"{type_}","object":{head}'.encode() for head in heads for type_ in _CHANGES
+    )
 
 
 def encode(obj: Resource | Unstructured | Mapping[str, Any] | KubernetesModel) -> bytes:
@@ -332,68 +434,12 @@ def _are_text(lines: Sequence[bytes]) -> bool:
     return all(map(bytes.isascii, lines)) or not any(map(_not_text, lines))
 
 
-def _complete_items(items: list[Any], page: _Page) -> None:
+def _complete_items(items: list[Any], page: Page) -> None:
     """A list of a built-in kind says once what its items are; each item must know it."""
     kind = page.kind.removesuffix("List")
     for item in items:
         item.kind = item.kind or kind
         item.api_version = item.api_version or page.api_version
-
-
-def _why(error: Exception, raw: bytes) -> str:
-    return too_deep(raw) if isinstance(error, RecursionError) else str(error)
-
-
-def _page_of(raw: bytes) -> _Page:
-    """Decode a page, or cut it into its items where one is nested too deeply for that."""
-    try:
-        return decode(raw, _Page)
-    except RecursionError:
-        members = _members_of(raw)
-    items = members.pop("items", b"null")
-    page = decode(_object_of(members, _Page.__struct_encode_fields__), _Page)
-    if items != b"null":
-        try:
-            page.items = [*map(Raw, items_of(items))]
-        except ValueError as error:
-            raise msgspec.DecodeError(str(error)) from error
-    return page
-
-
-def _raw_event_of(line: bytes) -> _RawEvent:
-    """Decode an event, or cut its object out where that is nested too deeply."""
-    try:
-        return decode(line, _RawEvent)
-    except RecursionError:
-        members = _members_of(line)
-    obj = members.get("object", b"")
-    if obj:
-        members["object"] = b"{}"
-    event = decode(_object_of(members, ("type", "object")), _RawEvent)
-    event.object = Raw(obj)
-    return event
-
-
-def _deep_object(raw: bytes) -> Undecodable:
-    """Report an object that is nested too deeply, with its name."""
-    try:
-        metadata = members_of(members_of(raw)["metadata"])
-        known = [name for name in _IDENTITY if metadata.get(name, b"").startswith(b'"')]
-        return Undecodable(too_deep(raw), raw, decode(_object_of(metadata, known), ObjectMeta))
-    except (KeyError, ValueError):
-        return Undecodable(too_deep(raw), raw, ObjectMeta())
-
-
-def _members_of(raw: bytes) -> dict[str, bytes]:
-    try:
-        return members_of(raw)
-    except ValueError as error:
-        raise msgspec.DecodeError(f"{error}, {too_deep(raw)}") from error
-
-
-def _object_of(members: Mapping[str, bytes], names: Iterable[str]) -> bytes:
-    """Return the JSON of an object that has these of the members."""
-    return msgspec.json.encode({name: Raw(members[name]) for name in names if name in members})
 
 
 def _legible_metadata(plain: Any) -> ObjectMeta:
@@ -402,5 +448,5 @@ def _legible_metadata(plain: Any) -> ObjectMeta:
     if not isinstance(came, dict):
         return ObjectMeta()
     return convert_leniently(
-        {name: came[name] for name in _IDENTITY if isinstance(came.get(name), str)}, ObjectMeta
+        {name: came[name] for name in IDENTITY if isinstance(came.get(name), str)}, ObjectMeta
     )

@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from clientgo.meta.codec import Codec, DecodeError
+from clientgo.meta.answers import DecodeError
+from clientgo.meta.codec import Codec
 from clientgo.meta.decoding import decode
 from clientgo.meta.group_version import (
     APIResource,

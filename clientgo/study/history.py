@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from clientgo.apiserver import parse_path
 from clientgo.cache import DeletedFinalStateUnknown, SharedIndexInformer
 from clientgo.client import Client, NoMatchError, ResourceListWatch
-from clientgo.meta import StatusError, Unstructured
+from clientgo.meta import DecodeError, StatusError, Unstructured
 from clientgo.process import SupervisedThread
 from clientgo.rest import TransportError
 
@@ -69,7 +69,7 @@ class ObjectHistory:
             self._known.add(info.resource)
             try:
                 self._follow(f"{info.resource}.{info.group}" if info.group else info.resource)
-            except (NoMatchError, StatusError, TransportError) as error:
+            except (DecodeError, NoMatchError, StatusError, TransportError) as error:
                 _log.warning("no versions of %s are shown: %s", info.resource, error)
 
     def _follow(self, name: str) -> None:

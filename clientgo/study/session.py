@@ -20,7 +20,7 @@ from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.apiserver.faults import Fault
 from clientgo.client import Client
 from clientgo.copies import CopyableError
-from clientgo.meta import StatusError, Unstructured
+from clientgo.meta import DecodeError, StatusError, Unstructured
 from clientgo.rest import RestConfig, TransportError
 from clientgo.study.actions import AGENT, Done, NotPossibleError, objects_of
 from clientgo.study.history import OWN, ObjectHistory
@@ -182,7 +182,7 @@ class Session:
         with self._acting:
             try:
                 done = action.do(self, key)
-            except (NotPossibleError, StatusError, TransportError) as error:
+            except (DecodeError, NotPossibleError, StatusError, TransportError) as error:
                 raise ActionError(str(error)) from error
             if done.strikes is not None:
                 self._waiting[done.fault] = done.strikes, done.before

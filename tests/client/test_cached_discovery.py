@@ -126,7 +126,7 @@ def test_a_version_that_is_not_known_is_looked_for_anew_but_not_all_the_time():
         (TooManyRequestsError.of("x"), True),
         (ForbiddenError.of("x"), False),
         (NotFoundError.of("x"), False),
-        (DecodeError("x"), False),
+        (DecodeError("x"), True),
     ],
 )
 def test_passing_errors_are_told_from_lasting_ones(error, transient):

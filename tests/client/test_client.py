@@ -62,7 +62,7 @@ def test_everything_goes_through_the_transport_that_is_given():
 
     def react(action):
         asked.append(action.resource.resource)
-        return {"items": []}
+        return {"items": [], "versions": [], "groups": []}
 
     with Client("http://127.0.0.1:1", transport=FakeTransport(react)) as client:
         client.resource(PODS).list()

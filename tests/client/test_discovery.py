@@ -406,7 +406,8 @@ def test_the_server_version_is_told(server, discovery):
 
 
 @pytest.mark.parametrize(
-    "body", [b"<html>", b"[]", b'{"groups": [{"versions": [{"groupVersion": "a/b/c"}]}]}']
+    "body",
+    [b"<html>", b"[]", b'{"groups": [{"name": "a", "versions": [{"groupVersion": "a/b/c"}]}]}'],
 )
 def test_a_document_that_is_none_is_a_decode_error(server, discovery, body):
     script_plain(server)

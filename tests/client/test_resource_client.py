@@ -143,7 +143,8 @@ Call = Callable[[Any], Any]
 )
 def test_each_call_has_its_method_and_path(server, client, kind, base, call, method, path):
     """DYN-01: /api for the core group, else /apis; subresources appended."""
-    server.on(base, answer_json({"items": []}) if method == "GET" else answer_json(foo()))
+    server.on("*", answer_json(foo() | {"apiVersion": kind.api_version}))
+    server.on(base, answer_json({"items": []} if method == "GET" else foo()))
 
     call(client.resource(kind).namespace("default"))
 
@@ -205,6 +206,7 @@ def test_writing_without_any_namespace_is_an_error_that_says_so(server, client):
 
 
 def test_cluster_scoped_objects_have_no_namespace_in_their_path(server, client):
+    server.on("*", answer_json({"kind": "Node", "metadata": {"name": "n"}}))
     client.resource(Node).namespace("ignored").get("n")
 
     assert server.requests[0].path == "/api/v1/nodes/n"

@@ -134,10 +134,10 @@ DEEP_LISTS = {
     "deep in the list's kind": (b'{"items":[POD],"kind":DEEP}', "not a list"),
     "cut short": (b'{"items":[POD,DEEP', "not a list"),
     "no JSON behind": (b'{"items":[POD,DEEP]]}', "not a list"),
-    "null items": (b'{"items":null,"x":DEEP}', 0),
-    "an item that is no object": (b'{"items":[POD,DEEP,7]}', 1),
+    "null items": (b'{"kind":"PodList","items":null,"x":DEEP}', 0),
+    "an item that is no object": (b'{"items":[POD,DEEP,7]}', "not an object"),
     "a missing item before": (b'{"items":[POD,,DEEP]}', "not a list"),
-    "a missing item behind": (b'{"items":[DEEP,,POD]}', 1),
+    "a missing item behind": (b'{"items":[DEEP,,POD]}', "not an object"),
 }
 
 

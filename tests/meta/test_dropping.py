@@ -32,7 +32,7 @@ def decoded(metadata: dict[str, object], *, event: bool = False) -> Foo:
         {"managedFields": MANAGED, "name": "a"},
         {"name": "a", "managedFields": MANAGED},
         {"name": "a", "managedFields": MANAGED, "uid": "u"},
-        {"managedFields": MANAGED},
+        {"managedFields": MANAGED, "name": "a", "labels": {}},
         {"name": "a"},
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from clientgo.api.core_v1 import ConfigMap, Pod
+from clientgo.api.core_v1 import ConfigMap
 from clientgo.cache import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.meta import Codec, ObjectMeta, Status, Unstructured, WatchEvent
 from clientgo.rest import TransportTimeoutError
@@ -116,7 +116,7 @@ def test_a_field_set_on_a_copy_is_not_set_on_the_original(way: Callable[[Any], A
 
 
 def test_pickling_an_unread_body_does_not_decode_it() -> None:
-    original = from_an_event(Pod)
+    original = from_an_event(ConfigMap)
 
     duplicate = pickle.loads(pickle.dumps(original))
 
@@ -131,7 +131,7 @@ def test_what_holds_objects_is_copied_with_them(type_: Any, way: Callable[[Any],
     page = b'{"kind":"ConfigMapList","metadata":{"resourceVersion":"7"},"items":[%b,%b]}'
     obj = from_an_event(type_)
     for holder in (
-        codec.decode_list(page % (RAW, b"5")),
+        codec.decode_list(page % (RAW, b'{"metadata":{"name":5}}')),
         codec.decode_event(b'{"type":"ADDED","object":%b}' % RAW),
         WatchEvent("ERROR", Status(code=410, reason="Expired")),
         Delta(DeltaType.ADDED, obj),

@@ -150,7 +150,7 @@ class LeaseLock:
             request.body(msgspec.json.encode(lease.to_dict()))
             if self._field_manager:
                 request.query("fieldManager", self._field_manager)
-        self._lease = self._codec.decode(request.do(stop).body)
+        self._lease = request.decoded(self._codec.decode_answer, stop)
         return lease_spec_to_record(self._lease.spec)
 
 

@@ -41,6 +41,7 @@ from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import (
     AlreadyExistsError,
     ConflictError,
+    DecodeError,
     NotFoundError,
     ObjectMeta,
     ObjectName,
@@ -134,7 +135,7 @@ class SelfSignedCertificates:
         try:
             if not self.ensure():
                 _log.info("Waiting for Secret %s, which the leader makes", self._secret.name)
-        except (StatusError, TransportError, CertificateError, OSError) as error:
+        except (DecodeError, StatusError, TransportError, CertificateError, OSError) as error:
             _log.warning(
                 "The webhook certificate in Secret %s cannot be kept: %s; tried again in %d s",
                 self._secret.name,

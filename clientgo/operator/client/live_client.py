@@ -21,6 +21,7 @@ from clientgo.client import PatchKind, ResourceClient
 from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
+    DecodeError,
     ForbiddenError,
     GroupVersionKind,
     ListOptions,
@@ -345,7 +346,7 @@ class LiveClient(ConfiguredClient):
         try:
             with self._until_stopped() as stop:
                 found = objects.get(metadata.name, stop=stop)
-        except (StatusError, TransportError):
+        except (DecodeError, StatusError, TransportError):
             return
         if not metadata.uid or found.metadata.uid == metadata.uid:
             kind = objects.resource

@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from clientgo.copies import uncopyable
 from clientgo.meta import (
+    DecodeError,
     ObjectName,
     StatusError,
     deep_copy,
@@ -266,7 +267,7 @@ class Cycle:
         notes.succeeded(ctx, noted, generation)
         try:
             write_status(client, current, noted)
-        except (StatusError, TransportError) as error:
+        except (DecodeError, StatusError, TransportError) as error:
             if is_gone(error, run.key.name):
                 _log.debug("%s: is gone, and its status with it", run.key)
                 return

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from typing import Any, Final
 
-from clientgo.meta import StatusError, deep_copy, is_conflict, metadata_of
+from clientgo.meta import DecodeError, StatusError, deep_copy, is_conflict, metadata_of
 from clientgo.meta.timestamps import parse_time
 from clientgo.operator.client.events import CLEANUP_ABANDONED
 from clientgo.operator.client.object_writes import remove_finalizers_now, write_status
@@ -124,7 +124,7 @@ class Failures:
             return False
         try:
             remove_finalizers_now(parts.client, shared, parts.finalizers)
-        except (StatusError, TransportError) as failure:
+        except (DecodeError, StatusError, TransportError) as failure:
             _log.warning("%s: the finalizers could not be removed: %s", run.key, failure)
             return False
         note = f"The clean-up kept failing and was given up; something may be left: {error}"
@@ -164,7 +164,7 @@ class Failures:
         try:
             # This is how its last run ended, even if the object has changed since.
             write_status(self._parts.client, shared, wanted, optimistic=False)
-        except (StatusError, TransportError) as failure:
+        except (DecodeError, StatusError, TransportError) as failure:
             if not is_gone(failure, run.key.name):
                 _log.warning("%s: the status of the failure was not written: %s", run.key, failure)
                 return not notes.reports
@@ -225,4 +225,4 @@ class Failures:
 
 def _is_expected(error: Exception) -> bool:
     """Return True if an error comes from outside, and is not a bug in the reconciler."""
-    return isinstance(error, OperatorError | StatusError | TransportError)
+    return isinstance(error, OperatorError | DecodeError | StatusError | TransportError)

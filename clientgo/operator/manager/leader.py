@@ -36,7 +36,7 @@ from clientgo.leaderelection import (
     WorkStillRunningError,
     lease_lock_from_config,
 )
-from clientgo.meta import StatusError
+from clientgo.meta import DecodeError, StatusError
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.errors import ConfigError, LeadershipLostError
 from clientgo.operator.manager.config import LeaderElection
@@ -192,7 +192,7 @@ def check_lease_permissions(client: Client, namespace: str, name: str) -> None:
     """Raise ``ConfigError`` for verbs that are missing. Blocks."""
     try:
         missing = _missing(client, namespace, name)
-    except (StatusError, TransportError) as error:
+    except (DecodeError, StatusError, TransportError) as error:
         _log.warning("whether lease %s/%s may be used is unknown: %s", namespace, name, error)
         return
     if missing:

@@ -27,7 +27,7 @@ from clientgo.api.authorization_v1 import (
 from clientgo.certificates import make_throw_away_pair
 from clientgo.client import Client
 from clientgo.clock import Clock
-from clientgo.meta import StatusError
+from clientgo.meta import DecodeError, StatusError
 from clientgo.operator.errors import ConfigError
 from clientgo.record.lru_cache import LRUCache
 from clientgo.rest import TransportError
@@ -70,7 +70,7 @@ class MetricsAccess:
                 if user is None:
                     return _UNKNOWN
                 return handler(request) if self._may_get(user, request.path) else _REFUSED
-            except (StatusError, TransportError) as error:
+            except (DecodeError, StatusError, TransportError) as error:
                 _log.warning("who reads %s could not be found out: %s", request.path, error)
                 return _UNDECIDED
 

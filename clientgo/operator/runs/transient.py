@@ -1,7 +1,8 @@
 """Failures that say nothing about the object: the API server was away or busy, or a write lost.
 
-Transport errors, 429, every 5xx and conflicts use no attempt of a retry policy and are always
-retried. An error that wraps one counts as one. Of several errors all must be transient.
+Transport errors, answers that do not decode, 429, every 5xx and conflicts use no attempt of a
+retry policy and are always retried. An error that wraps one counts as one. Of several errors all
+must be transient.
 
 Differs from Java Operator SDK and controller-runtime, where these failures count as any other.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from clientgo.meta import StatusError, is_conflict, is_too_many_requests
+from clientgo.meta import DecodeError, StatusError, is_conflict, is_too_many_requests
 from clientgo.operator.errors import SeveralErrors
 from clientgo.operator.retry import ExponentialRetry
 from clientgo.rest import TransportError
@@ -22,7 +23,7 @@ TRANSIENT_RETRY: Final = ExponentialRetry(initial=0.1, multiplier=2.0, max_attem
 
 def is_transient(error: BaseException) -> bool:
     """Return True if another try may succeed though nothing about the object changes."""
-    if isinstance(error, TransportError):
+    if isinstance(error, TransportError | DecodeError):
         return True
     if isinstance(error, StatusError):
         return is_conflict(error) or is_too_many_requests(error) or error.code >= 500

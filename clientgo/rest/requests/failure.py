@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from clientgo.meta import Status, StatusError, error_from_status
-from clientgo.meta.decoding import decode
+from clientgo.meta import DecodeError, Status, StatusError, error_from_status
+from clientgo.meta.answers import read_status
 from clientgo.rest.errors import without_query
 
 _LONGEST_TEXT: Final = 2048
@@ -42,6 +42,7 @@ _ADVICE: Final[Mapping[int, str]] = {
     503: "try again when the server is up",
 }
 _NO_SUCH_PATH: Final = "check the group, version and resource; a custom resource needs its CRD"
+_NOT_OF_THE_API: Final = "is this the API server, or a proxy or gateway that answers for it?"
 _DECLARED: Final = ("status", "scale")
 """Subresources that a definition has to declare; a server answers as if the object were gone."""
 
@@ -67,16 +68,21 @@ def answer_error(
     if seconds and not status.details.retry_after_seconds:
         status.details.retry_after_seconds = seconds
     error = error_from_status(status)
-    path = without_query(url)
-    advice = _advice(status, code, path)
-    error.args = (f"{error} ({method} {path}{'; ' if advice else ''}{advice})",)
+    mention_request(error, method, url)
     return error
+
+
+def mention_request(error: StatusError | DecodeError, method: str, url: str) -> None:
+    """Add to an error of an answer which request it answers, and what to do."""
+    path = without_query(url)
+    advice = _advice(error.status, path) if isinstance(error, StatusError) else _NOT_OF_THE_API
+    error.args = (f"{error} ({method} {path}{'; ' if advice else ''}{advice})",)
 
 
 def _status_in(body: bytes) -> Status | None:
     try:
-        status = decode(body, Status)
-    except msgspec.MsgspecError:
+        status = read_status(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return status if status.kind == "Status" and status.status != "Success" else None
 
@@ -103,9 +109,9 @@ def _reason(method: str, code: int) -> str:
     return type(error_from_status(Status(code=code))).default_reason
 
 
-def _advice(status: Status, code: int, path: str) -> str:
-    if code != HTTPStatus.NOT_FOUND:
-        return _ADVICE.get(code, "")
+def _advice(status: Status, path: str) -> str:
+    if status.code != HTTPStatus.NOT_FOUND:
+        return _ADVICE.get(status.code, "")
     name = status.details.name
     if not name:
         return _NO_SUCH_PATH

@@ -10,13 +10,13 @@ the response or raises.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from clientgo.copies import CopyableError, uncopyable
-from clientgo.meta import Codec
+from clientgo.meta import Codec, DecodeError, StatusError
 from clientgo.rest.errors import TransportError, UnreadableAnswerError
 from clientgo.rest.requests.attempts import (
     DEFAULT_MAX_RETRIES,
@@ -25,7 +25,7 @@ from clientgo.rest.requests.attempts import (
     CallKind,
     is_end_of_watch,
 )
-from clientgo.rest.requests.failure import answer_error, is_success
+from clientgo.rest.requests.failure import answer_error, is_success, mention_request
 from clientgo.rest.requests.go_duration import go_duration
 from clientgo.rest.requests.shared_parts import SharedParts
 from clientgo.rest.requests.watch_stream import EndedWatch, HTTPWatchStream
@@ -49,6 +49,20 @@ class Result:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    method: str = ""
+    url: str = ""
+
+    def decoded(self, decode: Callable[[bytes], T]) -> T:
+        """The body as ``decode`` reads it.
+
+        Raises what ``decode`` raises; the text of a :class:`~clientgo.meta.DecodeError` and of a
+        :class:`~clientgo.meta.StatusError` then names the request.
+        """
+        try:
+            return decode(self.body)
+        except (StatusError, DecodeError) as error:
+            mention_request(error, self.method, self.url)
+            raise
 
 
 @uncopyable("it has connections to a server; make one in each process")
@@ -171,6 +185,13 @@ class Request:
         """
         return self._do(stop, warn=True)
 
+    def decoded(self, decode: Callable[[bytes], T], stop: threading.Event | None = None) -> T:
+        """Send the request and return its answer as ``decode`` reads it.
+
+        Raises as :meth:`do` and :meth:`Result.decoded` do.
+        """
+        return self.do(stop).decoded(decode)
+
     def do_raw(self, stop: threading.Event | None = None) -> bytes:
         """Like :meth:`do`, for just the bytes: warnings are not looked for."""
         return self._do(stop, warn=False).body
@@ -229,7 +250,7 @@ class Request:
             shared.metrics.latency(self._method, shared.clock.monotonic() - began)
         sent = len(self._body) if isinstance(self._body, bytes) else 0
         shared.metrics.sizes(self._method, sent, len(body))
-        return Result(answer.status, answer.headers, body)
+        return Result(answer.status, answer.headers, body, self._method, answer.url)
 
     def _successful(self, answer: Answer, attempts: Attempts) -> Answer:
         """The answer itself, or its refusal raised and the answer closed."""

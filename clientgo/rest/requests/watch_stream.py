@@ -16,6 +16,8 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from clientgo.clock import Clock
 from clientgo.copies import uncopyable
 from clientgo.meta import Codec, DecodeError, WatchEvent
@@ -165,9 +167,20 @@ class HTTPWatchStream:
         try:
             return [self._codec.decode_event(rest)]
         except DecodeError as error:
+            if not _is_cut_off(rest):
+                raise
             raise ConnectionLostError(
                 self._answer.method, self._answer.url, f"it ended within an event: {rest[-80:]!r}"
             ) from error
+
+
+def _is_cut_off(rest: bytes) -> bool:
+    """Return True for the beginning of an event, False for what is none, such as a gateway's."""
+    try:
+        msgspec.json.decode(rest)
+    except msgspec.DecodeError:
+        return rest.lstrip().startswith(b"{")
+    return False
 
 
 class EndedWatch:
