@@ -4,7 +4,8 @@ Promises: later pages are requested with the continue token alone. When it has e
 newer list replaces the pages. Objects do not keep their page in memory.
 
 Differs from client-go (``tools/pager`` ListPager): :meth:`ListPager.each_item` also leaves the
-resource version out of later requests, because the server would refuse it.
+resource version out of later requests, because the server would refuse it. A continue token that
+comes a second time is an error; client-go asks with it until memory runs out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from clientgo.meta import ExpiredError, ListMeta, ListOptions, ObjectList
+from clientgo.meta.answers import repeated_token
 from clientgo.process import SupervisedThread
 from clientgo.wait import WaitCancelledError, call_when_set
 
@@ -56,7 +58,8 @@ class ListPager:
 
         A single page is returned as it came; several become one list with the resource version of
         the first. Raises :class:`~clientgo.wait.WaitCancelledError` when ``stop`` is set before a
-        page, ``TypeError`` for an answer that is not a list, and what the page function raises.
+        page, ``TypeError`` for an answer that is not a list, ``DecodeError`` for a continue token
+        that comes a second time, and what the page function raises.
         """
         options = self._with_limit(options)
         pages = self._pages(options, stop)
@@ -96,9 +99,13 @@ class ListPager:
                     visit(item)
 
     def _pages(self, options: ListOptions, stop: threading.Event) -> Iterator[ObjectList[Any]]:
+        tokens: set[str] = set()
         while True:
             page = self._page(options, stop)
             token = page.metadata.continue_
+            if token in tokens:
+                raise repeated_token(token)
+            tokens.add(token)
             yield page
             del page
             if not token:

@@ -130,7 +130,8 @@ class ListPage(Struct, frozen=True):
 
     ``version`` is that of the first page.
     ``in_one_piece`` marks the list without pages that follows an expired continue token,
-    ``newest`` the list of the newest state that follows an unavailable version.
+    ``newest`` the list of the newest state that follows an unavailable version. ``tokens`` are the
+    continue tokens that the server has sent.
     """
 
     memory: Memory
@@ -139,6 +140,7 @@ class ListPage(Struct, frozen=True):
     version: str = ""
     in_one_piece: bool = False
     newest: bool = False
+    tokens: frozenset[str] = frozenset()
 
 
 class OpenWatch(Struct, frozen=True):

@@ -67,6 +67,7 @@ from clientgo.meta import (
     metadata_of,
     parse_resource_version,
 )
+from clientgo.meta.answers import repeated_token
 
 SHORTEST_WATCH: Final = 1.0
 """Seconds; a watch that ends sooner, without an event, was in fact refused."""
@@ -164,15 +165,26 @@ def _first_page(settings: Settings, memory: Memory, *, newest: bool = False) -> 
 
 
 @_on(ListPage, Page)
-def _page_came(_settings: Settings, state: ListPage, event: Page) -> Step[ListPage | OpenWatch]:
+def _page_came(
+    settings: Settings, state: ListPage, event: Page
+) -> Step[ListPage | OpenWatch | Relist]:
     pages = (*state.pages, tuple(event.content.items))
     version = state.version if state.pages else event.content.metadata.resource_version
     messages = [Quarantine(obj) for obj in event.content.undecodable]
     token = event.content.metadata.continue_
+    if token in state.tokens:
+        return Step(_failed_to_list(settings, state.memory, repeated_token(token)))
     if token:
         # A continue token implies the version; a server refuses both together.
         options = ListOptions(limit=state.options.limit, continue_=token)
-        return Step(replace(state, options=options, pages=pages, version=version), messages)
+        following = replace(
+            state,
+            options=options,
+            pages=pages,
+            version=version,
+            tokens=state.tokens | {token},
+        )
+        return Step(following, messages)
     asked_cache = _asked_version(state) == "0"
     memory = replace(
         state.memory,
@@ -202,14 +214,20 @@ def _list_failed(settings: Settings, state: ListPage, event: Failed) -> Step[Lis
     error = event.error
     if state.pages and isinstance(error, StatusError) and error.reason == "Expired":
         options = ListOptions(resource_version=_asked_version(state))
-        return Step(replace(state, options=options, pages=(), in_one_piece=True))
+        return Step(
+            replace(state, options=options, pages=(), tokens=frozenset(), in_one_piece=True)
+        )
     refused = _is_unavailable(error) or _is_not_a_number(_asked_version(state))
     if refused and not state.newest:
         memory = replace(state.memory, unavailable=True)
         return Step(_first_page(settings, memory, newest=True))
+    return Step(_failed_to_list(settings, state.memory, error))
+
+
+def _failed_to_list(settings: Settings, memory: Memory, error: Exception) -> Relist:
     failed = ListFailedError(f"failed to list {settings.description}: {error}")
     failed.__cause__ = error
-    return Step(Relist(state.memory, failed))
+    return Relist(memory, failed)
 
 
 @_on(ListPage, Refused)

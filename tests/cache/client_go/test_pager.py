@@ -188,7 +188,7 @@ class TestEachItem:
             fetched.append(next(numbers))
             if len(fetched) == prefetch + 2:
                 far_enough.set()
-            return page("a", token="more")
+            return page("a", token=f"more {len(fetched)}")
 
         def visit(obj: Any) -> None:
             assert far_enough.wait(30)
