@@ -2,6 +2,7 @@
 
 from tests.field.scenario import SCENARIOS, Scenario
 from tests.field.scenarios import (
+    answers,
     connections,
     consistency,
     failures,
@@ -13,7 +14,7 @@ from tests.field.scenarios import (
 
 __all__ = ["all_scenarios"]
 
-_MODULES = (consistency, failures, handlers, connections, objects, resyncs, stopping)
+_MODULES = (consistency, failures, handlers, connections, objects, resyncs, stopping, answers)
 
 
 def all_scenarios() -> list[Scenario]:
