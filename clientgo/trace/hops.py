@@ -6,7 +6,6 @@ every hop, in the order in which a change passes them.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -57,6 +56,8 @@ class Hop:
 
     def to_json(self) -> str:
         """Return one line of JSON; the details stand beside the other fields."""
+        import json  # slow to import, and every work queue imports this package
+
         fields: dict[str, Any] = {
             "n": self.n,
             "at": round(self.at, 6),
@@ -73,6 +74,8 @@ class Hop:
 
 def hop_from_json(line: str) -> Hop:
     """Read what `Hop.to_json` wrote. Raises ValueError for anything else."""
+    import json
+
     fields = json.loads(line)
     try:
         known = {name: fields.pop(name) for name in _FIXED if name in fields}
