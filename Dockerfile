@@ -4,9 +4,7 @@ WORKDIR /src
 RUN python -m venv --without-pip /venv
 COPY pyproject.toml README.md LICENSE ./
 COPY clientgo clientgo
-# The kubernetes package brings an asyncio twin of itself, which is not used: 70 MB.
-RUN pip --python /venv install --no-cache-dir '.[metrics]' \
-    && rm -rf /venv/lib/python3.*/site-packages/kubernetes/aio
+RUN pip --python /venv install --no-cache-dir '.[metrics]'
 
 FROM python:3.13-slim
 # No file is written at run time: the root filesystem may be read-only.

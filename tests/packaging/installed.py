@@ -7,6 +7,7 @@ nothing else. So a requirement that the metadata does not name is missing, as fo
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -77,6 +78,16 @@ class Installed:
             text=True,
             timeout=timeout,
             check=False,
+        )
+
+    def started(self, file: str, **environment: str) -> subprocess.Popen[str]:
+        """Start a file in this environment, outside of the sources."""
+        return subprocess.Popen(
+            [str(self.python), "-I", file],
+            cwd=self.directory,
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from clientgo.api.core_v1 import ConfigMap
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.client import Client
+from clientgo.meta import ObjectMeta
 from tests.packaging.installed import ROOT, Installed, build_wheel
 
 
@@ -61,6 +66,35 @@ for module in pkgutil.walk_packages(clientgo.__path__, "clientgo."):
     assert "UNEXPLAINED" not in done.stdout
     assert "clientgo.apiserver the embedded API server needs the package" in done.stdout
     assert len(done.stdout.splitlines()) < 10, done.stdout
+
+
+def test_the_first_controller_runs_without_any_extra(plain: Installed) -> None:
+    """Against an API server in another environment, over TLS, with a token of a kubeconfig."""
+    example = (ROOT / "examples" / "first_controller.py").read_text()
+    (plain.directory / "first_controller.py").write_text(example)
+    with EmbeddedAPIServer(secure=True) as server, Client(str(server.kubeconfig)) as client:
+        config_maps = client.resource(ConfigMap).namespace("default")
+        config_maps.create(ConfigMap(metadata=ObjectMeta(name="world", labels={"greet": "yes"})))
+        with plain.started("first_controller.py", KUBECONFIG=str(server.kubeconfig)) as running:
+            assert running.stdout is not None
+            assert running.stdout.readline() == "greeted default/world\n"
+            running.send_signal(signal.SIGINT)
+            assert running.wait(timeout=30) == 0
+        assert config_maps.get("world").data == {"hello": "from default/world"}
+
+
+def test_a_bare_installation_has_four_packages_and_imports_none_early(plain: Installed) -> None:
+    program = """
+import sys, clientgo.workqueue
+early = {"yaml", "urllib3", "ssl", "socket", "json", "http.client"} & {*sys.modules}
+import re, importlib.metadata
+needed = [text for text in importlib.metadata.requires("clientgo") if "extra ==" not in text]
+print(sorted(early), sorted(re.match("[a-z0-9]+", text)[0] for text in needed))
+"""
+    done = plain.run("-c", program)
+
+    names = "['msgspec', 'pyyaml', 'sortedcontainers', 'urllib3']"
+    assert done.stdout == f"[] {names}\n", done.stderr
 
 
 @pytest.mark.parametrize(
