@@ -314,6 +314,24 @@ def test_a_kubeconfig_need_not_be_a_file():
     assert config.server == "https://two:8001"
 
 
+def test_a_kubeconfig_is_a_configuration():
+    assert rest_config_of(parse_kubeconfig(GOOD)).server == "https://one:8001"
+
+
+def test_no_name_breaks_the_line_of_a_message():
+    text = 'contexts: [{name: "a\\nb", context: {}}]'
+
+    with pytest.raises(ConfigError, match=r"there are: 'a\\nb'; run"):
+        load_config(parse_kubeconfig(text))
+
+
+def test_of_many_contexts_the_first_are_named():
+    entries = ", ".join(f"{{name: c{number:02}}}" for number in range(25))
+
+    with pytest.raises(ConfigError, match=r"there are: c00, .*, c19 and 5 more; run"):
+        load_config(parse_kubeconfig(f"contexts: [{entries}]"))
+
+
 def test_a_program_is_looked_up_beside_the_kubeconfig_or_in_the_path(tmp_path):
     plugins = {"a": "bin/plugin", "b": "plugin", "c": "/bin/plugin"}
     users = [

@@ -13,7 +13,7 @@ from typing import Final
 from clientgo.rest.config.auth.token_file import TokenFile
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.rest_config import DEFAULT_NAMESPACE, RestConfig, TLSSettings
-from clientgo.rest.config.tls import ssl_context
+from clientgo.rest.config.tls import check_tls
 
 _log = logging.getLogger("clientgo.rest")
 
@@ -38,7 +38,7 @@ def in_cluster_config() -> RestConfig:
         )
     tls = TLSSettings(ca_file=_file("ca.crt"))
     try:
-        ssl_context(tls)
+        check_tls(tls)
     except ConfigError as error:
         _log.error("The system's certificate authorities are trusted instead: %s", error)
         tls = TLSSettings()

@@ -26,6 +26,7 @@ _T = TypeVar("_T", Cluster, Context, User)
 
 DEFAULT_PATH: Final = "~/.kube/config"
 _LONGEST: Final = 64 << 20
+_MOST_SHOWN: Final = 20
 _ANOTHER: Final = "pass another file"
 _KINDS: Final = {"clusters": "cluster", "users": "user", "contexts": "context"}
 _PATHS: Final = ("certificate_authority", "client_certificate", "client_key", "token_file")
@@ -70,6 +71,13 @@ def load_kubeconfig(*paths: str | os.PathLike[str]) -> Kubeconfig:
     if paths:
         return merge(read_kubeconfig(path) for path in paths)
     return merge_existing(listed_paths() or [DEFAULT_PATH])
+
+
+def shown(names: Iterable[str]) -> str:
+    """Return names for a message: the first ones, and none with a line break."""
+    texts = [name if name.isprintable() else repr(name) for name in names]
+    more = f" and {len(texts) - _MOST_SHOWN} more" if len(texts) > _MOST_SHOWN else ""
+    return ", ".join(texts[:_MOST_SHOWN]) + more if texts else "none"
 
 
 def listed_paths() -> list[str]:
@@ -158,7 +166,8 @@ def _kubeconfig(content: dict[str, Any], path: str) -> Kubeconfig:
     api_version, kind = (_text(content, name, path) for name in ("apiVersion", "kind"))
     if api_version not in ("", "v1") or kind not in ("", "Config"):
         raise ConfigError(
-            f"this is a {kind or 'Config'} of {api_version or 'v1'}, not a kubeconfig",
+            f"this is a {shown([kind or 'Config'])} of {shown([api_version or 'v1'])}, "
+            "not a kubeconfig",
             path=path,
             advice=_ANOTHER,
         )

@@ -25,6 +25,7 @@ from clientgo.rest.config.kubeconfig import (
     listed_paths,
     load_kubeconfig,
     merge_existing,
+    shown,
 )
 from clientgo.rest.config.kubeconfig_types import Cluster, Context, User
 from clientgo.rest.config.kubernetes_package import config_of_kubernetes_package
@@ -99,9 +100,8 @@ def _of_context(kubeconfig: Kubeconfig, context: str | None, master: str | None)
             advice="write one with 'kubectl config', or pass another file",
         )
     if not name:
-        known = ", ".join(sorted(kubeconfig.contexts)) or "none"
         raise ConfigError(
-            f"no context is selected; there are: {known}",
+            f"no context is selected; there are: {shown(sorted(kubeconfig.contexts))}",
             path=path,
             advice="run 'kubectl config use-context NAME', or pass a context",
         )
@@ -141,8 +141,8 @@ def _of_context(kubeconfig: Kubeconfig, context: str | None, master: str | None)
 def _entry(entries: Mapping[str, _T], what: str, name: str, path: str) -> _T:
     if name in entries:
         return entries[name]
-    known = ", ".join(entries) or "none"
-    raise ConfigError(f"there is no {what}", path=path, advice=f"name one of: {known}; or add it")
+    advice = f"name one of: {shown(entries)}; or add it"
+    raise ConfigError(f"there is no {what}", path=path, advice=advice)
 
 
 def _rest_config(context: Context, cluster: Cluster, user: User) -> RestConfig:
@@ -171,15 +171,16 @@ def _rest_config(context: Context, cluster: Cluster, user: User) -> RestConfig:
 def rest_config_of(source: Any = None) -> RestConfig:
     """The configuration that ``source`` stands for.
 
-    That is a :class:`RestConfig`, a server's URL, the path of a kubeconfig, a ``Configuration`` or
-    an ``ApiClient`` of the ``kubernetes`` package, or nothing, which means :func:`load_config`.
+    That is a :class:`RestConfig`, a server's URL, a :class:`Kubeconfig` or the path of one, a
+    ``Configuration`` or an ``ApiClient`` of the ``kubernetes`` package, or nothing, which means
+    :func:`load_config`.
     Raises :class:`ConfigError`; ``TypeError`` for anything else.
     """
     if source is None:
         return load_config()
     if isinstance(source, RestConfig):
         return source
-    if isinstance(source, os.PathLike):
+    if isinstance(source, os.PathLike | Kubeconfig):
         return load_config(source)
     if isinstance(source, str):
         return load_config(source) if _is_path(source) else RestConfig(server=source)

@@ -46,13 +46,19 @@ def ssl_context(tls: TLSSettings, identity: Identity = NOBODY) -> ssl.SSLContext
             path="" if tls.ca_data else tls.ca_file,
             advice="give the CA that issued the server's certificate",
         ) from error
-    if tls.insecure:
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    if identity.cert_data or identity.cert_file:
-        _present(context, identity)
-    if tls.server_name:
-        _check_name(context, tls.server_name)
+    _complete(context, tls, identity)
     return context
+
+
+def check_tls(tls: TLSSettings, identity: Identity = NOBODY) -> None:
+    """Raise :class:`ConfigError` if :func:`ssl_context` would.
+
+    Does not read the system's CAs, which takes longer than all the rest.
+    """
+    if _ca_of(tls) is None:
+        _complete(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), tls, identity)
+    else:
+        ssl_context(tls, identity)
 
 
 def proxy_ssl_context(tls: TLSSettings) -> ssl.SSLContext:
@@ -76,6 +82,15 @@ def certificate_names(
         certificate = secured.getpeercert() or {}
     names: tuple[tuple[str, str], ...] = certificate.get("subjectAltName", ())  # type: ignore[assignment]
     return tuple(name for _, name in names)
+
+
+def _complete(context: ssl.SSLContext, tls: TLSSettings, identity: Identity) -> None:
+    if tls.insecure:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if identity.cert_data or identity.cert_file:
+        _present(context, identity)
+    if tls.server_name:
+        _check_name(context, tls.server_name)
 
 
 def _ca_of(tls: TLSSettings) -> str | None:

@@ -21,7 +21,7 @@ from clientgo.rest.config.credentials import Identity
 from clientgo.rest.config.kubeconfig_types import Cluster, ExecPlugin, User
 from clientgo.rest.config.proxies import checked_proxy
 from clientgo.rest.config.rest_config import TLSSettings
-from clientgo.rest.config.tls import ssl_context
+from clientgo.rest.config.tls import check_tls
 
 _INTERACTIVE_MODES: Final = ("Never", "IfAvailable", "Always")
 _OPTIONAL_MODE: Final = "client.authentication.k8s.io/v1beta1"
@@ -41,7 +41,7 @@ def check_cluster(name: str, cluster: Cluster) -> None:
     if has_authority and cluster.insecure_skip_tls_verify and is_https(cluster):
         refuse("has insecure-skip-tls-verify and a certificate authority", "remove one of them")
     with _of_entry(f"cluster {name!r}", cluster.origin):
-        ssl_context(tls_of(cluster))
+        check_tls(tls_of(cluster))
 
 
 def checked_user(name: str, user: User, cluster: Cluster) -> User:
@@ -58,7 +58,7 @@ def checked_user(name: str, user: User, cluster: Cluster) -> User:
         _check_certificate(refuse, user)
         if is_https(cluster):
             with _of_entry(f"user {name!r}", user.origin):
-                ssl_context(TLSSettings(), _certificate_of(user))
+                check_tls(TLSSettings(), _certificate_of(user))
     else:
         user = msgspec.structs.replace(user, client_key="", client_key_data="")
     if user.exec is not None:
