@@ -21,6 +21,7 @@ from urllib.request import Request, urlopen
 
 from clientgo.certificates import client_context
 from clientgo.debug import DEBUG_PATH
+from clientgo.text.escapes import escaped_lines
 from clientgo.text.terminal import CommandParser, complain
 
 _TIMEOUT: Final = 30.0
@@ -45,7 +46,7 @@ def configure(parser: CommandParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     try:
-        sys.stdout.write(_page(options))
+        sys.stdout.write(escaped_lines(_page(options)))
     except HTTPError as error:
         reason = error.read().decode(errors="replace").strip()
         if error.code == 404:

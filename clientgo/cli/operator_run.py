@@ -40,6 +40,7 @@ from clientgo.scaffold.project_code import (
     project_kinds,
     require_converters,
 )
+from clientgo.text.escapes import escaped
 
 _OFF = "0"
 
@@ -181,7 +182,8 @@ def _reconcile_samples(
     if not done:
         for sample, why in problems:
             failure = last_warning(client, sample.resource, sample.name)
-            print(f"not reconciled after {timeout:g} s: {sample}: {why}{failure}", file=sys.stderr)
+            told = f"not reconciled after {timeout:g} s: {sample}: {why}{failure}"
+            print(escaped(told), file=sys.stderr)
         print("the log above says what the operator did", file=sys.stderr)
         return 1
     print("reconciled.")

@@ -24,6 +24,7 @@ from clientgo.informers import DynamicInformerFactory
 from clientgo.meta import DecodeError, StatusError, Unstructured
 from clientgo.meta.timestamps import parse_time
 from clientgo.rest import ConfigError, TransportError, load_config
+from clientgo.text.escapes import escaped
 from clientgo.text.terminal import BOLD, CommandParser, ExitStatus, complain, paint
 from clientgo.wait import stop_on_signals
 
@@ -146,7 +147,7 @@ class Picture:
         objects = self._lister.list()
         if not self._informer.has_synced():
             error = self._informer.last_error()
-            why = f": {error}" if error else ""
+            why = f": {escaped(str(error))}" if error else ""
             return f"reading {self._plural} ... {len(objects)} so far{why}\n"
         head = paint(f"{self._plural}: {len(objects)}", BOLD, self._out)
         head += "; press Ctrl-C to stop\n"
@@ -157,13 +158,14 @@ def row(obj: Unstructured, now: float) -> list[str]:
     """Return namespace, name, state, version and age of an object."""
     metadata = obj.metadata
     age = now - parse_time(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0
-    return [
+    cells = [
         metadata.namespace or "-",
         metadata.name,
         "Terminating" if metadata.deletion_timestamp else state(obj.get("status")),
         metadata.resource_version,
         _duration(age),
     ]
+    return [escaped(cell) for cell in cells]
 
 
 def state(status: Any) -> str:

@@ -17,6 +17,7 @@ from clientgo.copies import uncopyable
 from clientgo.debug.stacks import thread_stacks
 from clientgo.meta import ObjectName, metadata_of
 from clientgo.serving import Request, Response
+from clientgo.text.escapes import escaped
 
 DEBUG_PATH: Final = "/debug/clientgo"
 
@@ -139,13 +140,13 @@ class DebugPage:
         as_json = request.headers.get("accept", "").startswith(_JSON)
         if not request.rest:
             report = self.report()
-            text = "".join(f"{line}\n" for line in _lines(report))
+            text = _page(_lines(report))
             return _json(report) if as_json else Response(200, text.encode())
         try:
             found = self.explain(request.rest)
         except ValueError as error:
-            return Response(400, f"{error}\n".encode())
-        return _json(found) if as_json else Response(200, "".join(f"{x}\n" for x in found).encode())
+            return Response(400, _page([str(error)]).encode())
+        return _json(found) if as_json else Response(200, _page(found).encode())
 
 
 def informer_summary(informer: InspectedInformer) -> dict[str, Any]:
@@ -172,6 +173,11 @@ def informer_summary(informer: InspectedInformer) -> dict[str, Any]:
             "seconds_since_error": reflector.seconds_since_error,
         }
     }
+
+
+def _page(lines: Iterable[str]) -> str:
+    """Lines of text; what is in one, as an error of a server, begins no other."""
+    return "".join(f"{escaped(line)}\n" for line in lines)
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """A log line with its fields, for people and for programs.
 
-Promises: what ``extra`` and the context say appears on the line, in alphabetical order; a value
-can't be mistaken for another field or another line. Time is UTC.
+Promises: what ``extra`` and the context say appears on the line, in alphabetical order. Neither a
+value nor the message can be mistaken for another field or another line, or steer a terminal: a
+message with such characters is quoted, and the lines of a traceback are indented. Time is UTC.
 
 Does not promise to hide secrets: what must not be read must not be logged.
 
@@ -16,6 +17,8 @@ import logging
 import re
 import time
 from typing import Any, Final
+
+from clientgo.text.escapes import escaped, escaped_lines, is_safe, quoted
 
 _OWN_ATTRIBUTES: Final = frozenset(
     {*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"}
@@ -47,6 +50,17 @@ class TextFormatter(logging.Formatter):
     ) -> str:
         return _timestamp(record)
 
+    def format(self, record: logging.LogRecord) -> str:
+        record.message = record.getMessage()
+        record.asctime = _timestamp(record)
+        more = [
+            self.formatException(record.exc_info) if record.exc_info else record.exc_text,
+            self.formatStack(record.stack_info) if record.stack_info else None,
+        ]
+        # Indented, because the text of an exception may look like a line of the log.
+        lines = [f"  {line}" for text in more if text for line in escaped_lines(text).split("\n")]
+        return "\n".join([self.formatMessage(record), *lines])
+
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         fields = fields_of(record)
         plain = {str(value) for name, value in fields.items() if "." not in name}
@@ -55,7 +69,9 @@ class TextFormatter(logging.Formatter):
             for name, value in fields.items()
             if "." not in name or str(value) not in plain
         ]
-        return super().formatMessage(record) + "".join(shown)
+        if not is_safe(record.message):
+            record.message = quoted(record.message)
+        return escaped(super().formatMessage(record) + "".join(shown))
 
 
 class JSONFormatter(logging.Formatter):
@@ -71,7 +87,7 @@ class JSONFormatter(logging.Formatter):
         line = {**head, **fields_of(record), **head}  # first in order, and not to be replaced
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str, ensure_ascii=False)
+        return escaped(json.dumps(line, default=str, ensure_ascii=False))
 
 
 def _timestamp(record: logging.LogRecord) -> str:
@@ -81,4 +97,4 @@ def _timestamp(record: logging.LogRecord) -> str:
 
 def _quoted(value: object) -> str:
     text = str(value)
-    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+    return text if _PLAIN.fullmatch(text) else quoted(text)

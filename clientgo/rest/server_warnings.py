@@ -14,6 +14,7 @@ from typing import TextIO, TypeAlias
 
 from clientgo.copies import uncopyable
 from clientgo.process import renew_in_child
+from clientgo.text.escapes import escaped
 
 _log = logging.getLogger("clientgo.rest")
 
@@ -37,7 +38,7 @@ def warnings_in(headers: Iterable[str]) -> list[str]:
 
 def log_warning(text: str) -> None:
     """Log it; what happens unless another handler is chosen."""
-    _log.warning("The API server warns: %s", text)
+    _log.warning("The API server warns: %s", escaped(text))
 
 
 def suppress_warning(text: str) -> None:
@@ -71,7 +72,7 @@ class WarningWriter:
                     return
                 self._seen.add(text)
             self._count += 1
-            self._out.write(f"{self._label} {text}\n")
+            self._out.write(f"{self._label} {escaped(text)}\n")
 
 
 _default: WarningHandler = log_warning

@@ -16,6 +16,8 @@ from difflib import get_close_matches
 from enum import IntEnum
 from typing import IO, Any, Final, Self, TextIO
 
+from clientgo.text.escapes import escaped
+
 BOLD, RED, GREEN, YELLOW = "1", "31", "32", "33"
 
 _BAR: Final = 30
@@ -46,10 +48,14 @@ def paint(text: str, colour: str, out: IO[str] | None) -> str:
 
 
 def complain(command: str, message: object) -> None:
-    """Write an error as one line: the command, and what is wrong."""
+    """Write an error as one line: the command, and what is wrong.
+
+    It may have a server's text in it, which must not steer the terminal.
+    """
     if isinstance(message, OSError) and message.filename is not None and message.strerror:
         message = f"{message.filename}: {message.strerror.lower()}"
-    print(f"{paint(f'{command}:', RED, sys.stderr)} {message}", file=sys.stderr)
+    one_line = " ".join(line.strip() for line in str(message).splitlines())
+    print(f"{paint(f'{command}:', RED, sys.stderr)} {escaped(one_line)}", file=sys.stderr)
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from clientgo.copies import uncopyable
+from clientgo.text.escapes import escaped
 from clientgo.trace.hops import Hop
 from clientgo.trace.tracer import Tracer
 
@@ -24,7 +25,8 @@ class TextTracer(Tracer):
 def as_line(hop: Hop) -> str:
     """Return a hop as one line: time, thread, hop, where, the key and its version, details."""
     thread = hop.thread.partition(" (")[0]
-    return f"{hop.at:9.6f}s  {thread:<22} {hop.hop:<22} {hop.of:<12} {_subject(hop)}".rstrip()
+    line = f"{hop.at:9.6f}s  {thread:<22} {hop.hop:<22} {hop.of:<12} {_subject(hop)}"
+    return escaped(line.rstrip())
 
 
 def by_key(hops: Iterable[Hop]) -> str:
@@ -37,7 +39,7 @@ def by_key(hops: Iterable[Hop]) -> str:
         if hop.key:
             version = f"@{hop.version}  " if hop.version else ""
             line = f"{hop.at:9.6f}s  {hop.hop:<22} {hop.of:<12} {version}{_details(hop.details)}"
-            blocks.setdefault(hop.key, []).append(line.rstrip())
+            blocks.setdefault(escaped(hop.key), []).append(escaped(line.rstrip()))
     return "\n\n".join("\n".join([key, *lines]) for key, lines in blocks.items())
 
 

@@ -13,7 +13,7 @@ from clientgo.cache import SharedIndexInformer
 from clientgo.debug import DebugPage, thread_stacks
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.serving import Request
-from clientgo.testing import FakeClock
+from clientgo.testing import FakeClock, FakeSource
 from clientgo.workqueue import RateLimitingQueue
 from tests.background import Background
 
@@ -46,7 +46,7 @@ def test_queues_are_shown_and_their_keys_explained() -> None:
 
 def test_an_informer_says_which_version_it_has() -> None:
     informer: SharedIndexInformer[Any] = SharedIndexInformer(
-        None,  # type: ignore[arg-type]  # it is never started
+        FakeSource(sample=ConfigMap()),  # it is never started
         ConfigMap,
         clock=FakeClock(),
     )
@@ -116,3 +116,15 @@ def test_what_is_no_key_is_refused(key: str) -> None:
         response = page.respond(Request(PATH, key))
     assert response.status == 400
     assert b"expected namespace/name" in response.body
+
+
+def test_an_error_begins_no_line_of_the_page() -> None:
+    page = DebugPage()
+    page.add("informers", lambda: {"pods": {"last_error": ValueError("no\nthreads: none\x1b[2J")}})
+    page.explain_with(lambda key: [f"informer pods: refused\nqueue pods: {key} is done"])
+
+    report = page.respond(Request(PATH, "", headers={})).body.decode()
+    found = page.respond(Request(PATH, "default/a", headers={})).body.decode()
+
+    assert r"ValueError: no\nthreads: none\u001b[2J" in report
+    assert found == "informer pods: refused\\nqueue pods: default/a is done\n"

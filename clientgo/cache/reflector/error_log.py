@@ -6,6 +6,7 @@ import logging
 
 from clientgo.cache.reflector.list_watch import PROGRAMMING_ERRORS
 from clientgo.meta import StatusError
+from clientgo.text.escapes import escaped
 
 _log = logging.getLogger("clientgo.cache.reflector")
 
@@ -24,12 +25,13 @@ class ErrorLog:
         """
         if isinstance(error.__cause__ or error, PROGRAMMING_ERRORS):
             text = "%s: %s; that is a bug in the list-watch, tried again until it works"
-            _log.error(text, self._name, error, exc_info=error)
+            _log.error(text, self._name, escaped(str(error)), exc_info=error)
             return
         kind = _kind_of(error)
         level = logging.DEBUG if kind == self._last else logging.WARNING
         self._last = kind
-        _log.log(level, "%s: %s; trying again until it works", self._name, error)
+        # Escaped here too, because a server's text may go to a handler that does not.
+        _log.log(level, "%s: %s; trying again until it works", self._name, escaped(str(error)))
 
     def recovered(self) -> None:
         """Log that the last error is over, if there was one."""
