@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from clientgo.copies import uncopyable
+from clientgo.copies import CopyableError, uncopyable
 
 _log = logging.getLogger("clientgo.process")
 
@@ -26,7 +26,7 @@ crash_handlers: list[Callable[[str, BaseException], object]] = []
 """
 
 
-class ThreadStartError(RuntimeError):
+class ThreadStartError(CopyableError, RuntimeError):
     """The system has refused a thread. What needed it is as before, and can be tried again."""
 
 

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
+from clientgo.copies import uncopyable
 from clientgo.process import renew_in_child
 from clientgo.rest.config.credentials import Identity
 from clientgo.rest.config.proxies import proxy_for
@@ -52,6 +53,7 @@ def config_of_kubernetes_package(source: Any) -> RestConfig | None:
     return replace(config, user_agent=agent) if own else config
 
 
+@uncopyable("it has locks; load the configuration in each process")
 class KubernetesCredentials:
     """Credentials that the ``kubernetes`` package keeps fresh.
 

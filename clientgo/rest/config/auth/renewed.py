@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.flowcontrol import TokenBucketRateLimiter
 from clientgo.process import SupervisedThread, renew_in_child
 from clientgo.rest.config.config_error import ConfigError
@@ -37,7 +38,7 @@ class Fresh(NamedTuple):
     expires: float | None
 
 
-class AbandonedError(Exception):
+class AbandonedError(CopyableError):
     """The source gave up because no request waits for it any more."""
 
 
@@ -59,6 +60,7 @@ class _Run:
         self.waiting = 0
 
 
+@uncopyable("it has locks; load the configuration in each process")
 class RenewedCredentials:
     """Credentials of a source; thread-safe. ``what`` it is stands in messages.
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.process import renew_in_child
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import NOBODY, Identity
@@ -40,6 +41,7 @@ def bearer(token: str, source: str) -> str:
     return f"Bearer {token}"
 
 
+@uncopyable("it has locks; load the configuration in each process")
 class TokenFile:
     """Credentials with the token of a file; thread-safe.
 
