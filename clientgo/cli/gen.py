@@ -37,7 +37,7 @@ from clientgo.codegen.type_sources import (
     kinds_of_openapi,
     openapi_definitions,
 )
-from clientgo.meta import GroupVersion, NotFoundError, StatusError
+from clientgo.meta import DecodeError, GroupVersion, NotFoundError, StatusError
 from clientgo.rest import ConfigError, TransportError, api_path, load_config
 from clientgo.text.terminal import CommandParser, ExitStatus, complain
 
@@ -154,11 +154,23 @@ def _openapi_in_cluster(args: argparse.Namespace) -> Any:
     with Client(load_config(args.kubeconfig, args.context)) as client:
         request = client.rest(version).get().absolute_path(f"/openapi/v3{api_path(version)}")
         try:
-            return msgspec.json.decode(request.do_raw())
+            return request.decoded(_openapi_document)
         except NotFoundError as error:
             raise TypeSourceError(
                 f"the cluster describes no {version}; name one of kubectl api-versions"
             ) from error
+        except DecodeError as error:
+            raise TypeSourceError(str(error)) from error
+
+
+def _openapi_document(raw: bytes) -> Any:
+    try:
+        document = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DecodeError(f"not an OpenAPI document: {error}; got {raw[:120]!r}") from error
+    if not (isinstance(document, dict) and "openapi" in document):
+        raise DecodeError(f"not an OpenAPI document: it says no openapi; got {raw[:120]!r}")
+    return document
 
 
 def _write_crd(args: argparse.Namespace) -> None:
