@@ -173,6 +173,33 @@ def test_blank_lines_are_skipped(server):
     assert read_all(stream) == ["a"]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"message":"no Route matched with those values"}',
+        b"<html>Log in</html>",
+        b"[]",
+        b'{"kind":"FooList","items":[]}',
+    ],
+)
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_what_is_no_watch_is_no_lost_connection(server, body, end):
+    """FIELD-39: a connection that is lost is opened again without a report."""
+    stream = open_watch(server, watch_begin() + send(chunk(body + end)) + watch_end())
+
+    with pytest.raises(DecodeError, match="not a watch event"):
+        stream.read()
+
+
+def test_a_refusal_in_place_of_a_watch_is_an_error_event(server):
+    body = b'{"kind":"Status","apiVersion":"v1","status":"Failure","code":410,"reason":"Expired"}'
+    stream = open_watch(server, watch_begin() + send(chunk(body)) + watch_end())
+
+    (event,) = stream.read()
+
+    assert (event.type, event.object.reason) == ("ERROR", "Expired")
+
+
 def test_half_a_line_at_the_end_is_a_lost_connection_after_the_events_before_it(server):
     """FIELD-21."""
     stream = open_watch(

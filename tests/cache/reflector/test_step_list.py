@@ -13,10 +13,11 @@ from clientgo.cache.reflector.state import (
     Refused,
     Relist,
     Replace,
+    State,
     StoreRefusedError,
 )
 from clientgo.cache.reflector.step import begin, step
-from clientgo.meta import ObjectMeta, Undecodable
+from clientgo.meta import DecodeError, ObjectMeta, Undecodable
 from clientgo.testing.fake_source import too_large_resource_version_error
 from tests.cache.builders import foo
 from tests.cache.reflector.steps import EXPIRED, INTERNAL, LISTS, SYNCED, after, page
@@ -61,6 +62,19 @@ class TestAList:
         assert isinstance(whole, ListPage)
         assert (whole.options.resource_version, whole.options.limit) == ("0", 0)
         assert step(LISTS, whole, page(foo("b"))).messages == [Replace([foo("b")], "10")]
+
+    @pytest.mark.parametrize("tokens", [["a"], ["a", "b"], ["a", "b", "c"]])
+    def test_a_token_that_comes_again_is_an_error_and_no_list(self, tokens: list[str]) -> None:
+        """FIELD-40: client-go asks with it until memory runs out."""
+        state: State = begin(LISTS, SYNCED)
+        for token in tokens:
+            state = after(state, page(foo("a"), more=token))
+        again = step(LISTS, state, page(foo("b"), more="a"))
+        assert isinstance(again.next, Relist)
+        assert again.messages == ()
+        assert "the continue token 'a' a second time" in str(again.next.error)
+        assert isinstance(again.next.error.__cause__, DecodeError)
+        assert again.next.memory == SYNCED
 
     @pytest.mark.parametrize("unavailable", [EXPIRED, too_large_resource_version_error("10", 3)])
     def test_a_version_that_the_server_does_not_have_leads_to_the_newest_list_once(
