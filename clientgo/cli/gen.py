@@ -128,6 +128,8 @@ def _documents(file: Path) -> list[Any]:
         documents = [item for item in yaml.safe_load_all(file.read_text("utf-8")) if item]
     except yaml.YAMLError as error:
         raise TypeSourceError(f"{file} is no YAML: {error}") from error
+    except RecursionError as error:
+        raise TypeSourceError(f"{file} is nested too deeply") from error
     if not all(isinstance(item, dict) for item in documents) or not documents:
         raise TypeSourceError(f"{file} holds no manifest")
     return documents

@@ -43,6 +43,8 @@ def read_manifests(files: Sequence[Path]) -> list[dict[str, Any]]:
             documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise UsageError(f"{file} can't be read: {error}") from error
+        except RecursionError as error:
+            raise UsageError(f"{file} can't be read: it is nested too deeply") from error
         for document in filter(None, documents):
             if not isinstance(document, dict) or "kind" not in document:
                 raise UsageError(f"{file} holds something else than manifests")

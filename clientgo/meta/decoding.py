@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from clientgo.meta.json_values import without_nulls
+from clientgo.meta.nesting import too_deep
 
 T = TypeVar("T")
 
@@ -34,19 +35,29 @@ def decoder(into: type[T], *, strict: bool = True) -> msgspec.json.Decoder[T]:
 
 def decode(raw: bytes | str | msgspec.Raw, into: type[T], *, strict: bool = True) -> T:
     """JSON into a type; raises ``msgspec.DecodeError`` and ``msgspec.ValidationError``."""
-    return decoder(into, strict=strict).decode(raw)
+    try:
+        return decoder(into, strict=strict).decode(raw)
+    except RecursionError as error:
+        text = raw.encode() if isinstance(raw, str) else bytes(raw)
+        raise msgspec.DecodeError(too_deep(text)) from error
 
 
 def convert(value: Any, into: type[T], *, strict: bool = True) -> T:
     """Plain JSON values into a type; raises ``msgspec.ValidationError``."""
     decoder(into)
-    return msgspec.convert(value, into, strict=strict)
+    try:
+        return msgspec.convert(value, into, strict=strict)
+    except RecursionError as error:
+        raise msgspec.ValidationError(too_deep(b"")) from error
 
 
 def convert_leniently(value: Any, into: type[T]) -> T:
     """Convert plain JSON values into ``into``: scalars are coerced, nulls dropped if need be."""
     # By way of JSON: a header keeps part of it (``msgspec.Raw``), which no conversion makes.
     try:
-        return decode(msgspec.json.encode(value), into, strict=False)
-    except msgspec.ValidationError:
-        return decode(msgspec.json.encode(without_nulls(value)), into, strict=False)
+        try:
+            return decode(msgspec.json.encode(value), into, strict=False)
+        except msgspec.ValidationError:
+            return decode(msgspec.json.encode(without_nulls(value)), into, strict=False)
+    except RecursionError as error:
+        raise msgspec.ValidationError(too_deep(b"")) from error

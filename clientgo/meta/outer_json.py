@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from clientgo.meta.decoding import decode
+from clientgo.meta.decoding import decode, decoder
 from clientgo.meta.nesting import items_of, members_of, too_deep
 from clientgo.meta.objects.object_meta import ListMeta, ObjectMeta
 
@@ -53,7 +53,7 @@ def why(error: Exception, raw: bytes) -> str:
 def outer_of(raw: bytes, into: type[T]) -> T:
     """Decode the shallow fields that ``into`` declares of an object."""
     try:
-        return decode(raw, into)
+        return decoder(into).decode(raw)
     except RecursionError:
         return decode(_object_of(_members_of(raw), into.__struct_encode_fields__), into)
 
@@ -61,7 +61,7 @@ def outer_of(raw: bytes, into: type[T]) -> T:
 def page_of(raw: bytes) -> Page:
     """Decode a page, or cut it into its items where one is nested too deeply for that."""
     try:
-        return decode(raw, Page)
+        return decoder(Page).decode(raw)
     except RecursionError:
         members = _members_of(raw)
     items = members.get("items", b"null")
@@ -79,7 +79,7 @@ def page_of(raw: bytes) -> Page:
 def raw_event_of(line: bytes) -> RawEvent:
     """Decode an event, or cut its object out where that is nested too deeply."""
     try:
-        return decode(line, RawEvent)
+        return decoder(RawEvent).decode(line)
     except RecursionError:
         members = _members_of(line)
     obj = members.get("object", b"")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from clientgo.meta import (
@@ -19,6 +20,16 @@ from clientgo.meta import (
     encode,
     resource,
 )
+from clientgo.meta.decoding import decode
+from clientgo.meta.managed_fields import DEDUCED, FieldManager, FieldSet, TypedValueError
+from clientgo.meta.patches import (
+    PatchError,
+    apply_json_patch,
+    apply_merge_patch,
+    create_json_patch,
+    create_merge_patch,
+)
+from clientgo.meta.scheme import Scheme
 
 DEEP = (12_000, 100_000)
 """Levels that no version of Python follows."""
@@ -196,3 +207,59 @@ def test_a_deep_body_raises_the_error_of_a_body(kind: Any) -> None:
     for read in reads:
         with pytest.raises(ObjectDecodeError, match=r"'ns/deep'.*nested too deeply \(12,002"):
             read()
+
+
+def nested_value(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+def fields_of(levels: int) -> Any:
+    value: Any = {}
+    for _ in range(levels):
+        value = {"f:a": value}
+    return value
+
+
+DEEP_PATH = f"v:{'[' * 20_000}"
+MANAGER = FieldManager(api_version="v1", kind="A", types=lambda version, subresource: DEDUCED)
+DEEP_CALLS: dict[str, tuple[Any, type[Exception]]] = {
+    "encode": (lambda value: encode({"spec": value}), ValueError),
+    "decode": (lambda value: decode(nested(20_000), dict), msgspec.DecodeError),
+    "a scheme": (lambda value: Scheme().decode(nested(20_000)), DecodeError),
+    "metadata": (lambda value: Unstructured.from_dict({"metadata": {"a": value}}), ValueError),
+    "a JSON patch": (lambda value: create_json_patch(value, nested_value(19_999)), PatchError),
+    "a merge patch": (lambda value: create_merge_patch(value, nested_value(19_999)), PatchError),
+    "an apply": (
+        lambda value: MANAGER.apply({}, {"apiVersion": "v1", "kind": "A", "a": value}, "m"),
+        TypedValueError,
+    ),
+    "managed fields": (lambda value: FieldSet.from_fields_v1(fields_of(20_000)), ValueError),
+    "a path element": (lambda value: FieldSet.from_fields_v1({DEEP_PATH: {}}), ValueError),
+}
+
+
+@pytest.mark.parametrize("call", DEEP_CALLS)
+def test_whatever_walks_a_deep_value_raises_its_own_error(call: str) -> None:
+    function, error = DEEP_CALLS[call]
+
+    with pytest.raises(error, match="nested too deeply"):
+        function(nested_value(20_000))
+
+
+@pytest.mark.parametrize("levels", [400, 3000, 50_000])
+def test_a_merge_patch_is_applied_at_any_depth(levels: int) -> None:
+    document, patch = nested_value(levels), nested_value(levels)
+    holder = patch
+    for _ in range(levels - 1):
+        holder = holder["a"]
+    holder["a"] = {"b": None, "c": 3}
+
+    result = apply_merge_patch(document, patch)
+    result = apply_json_patch(result, [{"op": "add", "path": "/a" * levels + "/d", "value": 4}])
+
+    for _ in range(levels):
+        result = result["a"]
+    assert result == {"c": 3, "d": 4}

@@ -14,8 +14,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct, field
 
-from clientgo.meta.decoding import convert
+from clientgo.meta.decoding import convert, decode
 from clientgo.meta.timestamps import to_datetime
+
+_Entries: Any = list[Any] | None
 
 ABSENT: Final = Raw(b"null")
 """A null and not empty, because a copy of the default is sent."""
@@ -80,9 +82,11 @@ class ObjectMeta(
         return None if self.deletion_timestamp is None else to_datetime(self.deletion_timestamp)
 
     def managed_fields_json(self) -> list[Any]:
-        """The managed fields as JSON values, with what :class:`ManagedFieldsEntry` leaves out."""
-        entries: list[Any] = msgspec.json.decode(self._managed_fields) or []
-        return entries
+        """The managed fields as JSON values, with what :class:`ManagedFieldsEntry` leaves out.
+
+        Raises ``ValueError`` for some that are nested too deeply.
+        """
+        return decode(self._managed_fields, _Entries) or []
 
     @property
     def managed_fields(self) -> tuple[ManagedFieldsEntry, ...]:

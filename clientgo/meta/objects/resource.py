@@ -268,7 +268,7 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
                 return plain | after
             before = _plain(self._decode_body())
             changed: dict[str, Any] = overlay(plain, before, after)
-        except RecursionError as error:
+        except (RecursionError, msgspec.DecodeError) as error:
             raise self._undecodable(error) from error
         return changed
 
@@ -277,7 +277,7 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
             return NotImplemented
         try:
             return self is other or self.to_dict() == other.to_dict()
-        except RecursionError as error:
+        except (RecursionError, msgspec.DecodeError) as error:
             raise self._undecodable(error) from error
 
     __hash__ = None  # type: ignore[assignment]

@@ -51,7 +51,7 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
         plain = copy_value(self._loaded())
         try:
             plain["metadata"] = self._metadata_over(plain)
-        except RecursionError as error:
+        except (RecursionError, msgspec.DecodeError) as error:
             raise self._undecodable(error) from error
         return plain
 
@@ -128,7 +128,7 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
         theirs = other._loaded() if isinstance(other, Unstructured) else other
         try:
             return self._loaded() == theirs
-        except RecursionError as error:
+        except (RecursionError, msgspec.DecodeError) as error:
             raise self._undecodable(error) from error
 
     __hash__ = None  # type: ignore[assignment]

@@ -163,7 +163,7 @@ class StateKeeper:
 def _decoded(text: Any) -> _Note | None:
     try:
         return None if text is None else msgspec.json.decode(text, type=_Note)
-    except (msgspec.DecodeError, TypeError):
+    except (msgspec.DecodeError, TypeError, RecursionError):
         return None  # edited by hand: as if it were new
 
 

@@ -97,6 +97,8 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: it is nested too deeply") from error
     return as_table(str(path), found or {})
 
 
