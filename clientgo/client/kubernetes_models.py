@@ -115,7 +115,10 @@ def built_in_resource(version: str, fits: Callable[[APIResource], bool]) -> APIR
 
 
 class ModelCodec(Codec[Any]):
-    """Decodes objects into models of one class; immutable, safe for every thread."""
+    """Decodes objects into models of one class; immutable, safe for every thread.
+
+    What a subresource answers may be of another kind; then it is an ``Unstructured``.
+    """
 
     __slots__ = ("_objects",)
 
@@ -153,6 +156,9 @@ class ModelCodec(Codec[Any]):
         return [*map(self._of_model, events)], error
 
     def _to_model(self, obj: Unstructured) -> Any:
+        asked = self._objects.asked
+        if asked is not None and obj.kind not in ("", asked.kind):
+            return obj
         try:
             return to_model(obj, self.type)
         except ObjectDecodeError as error:

@@ -340,6 +340,24 @@ def test_an_object_that_is_no_model_is_reported_beside_the_others() -> None:
         assert "secret-word" not in text
 
 
+def test_what_a_subresource_answers_is_of_its_own_kind(server: ScriptedServer) -> None:
+    """An eviction that was carried out must not look like one that failed."""
+    pod = "/api/v1/namespaces/ns/pods/web"
+    done = {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success"}
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}}
+    server.on(f"{pod}/eviction", answer_json(done, status=201))
+    server.on("/apis/apps/v1/namespaces/ns/deployments/web/scale", answer_json(scale))
+    eviction = kubernetes.V1Eviction(metadata=kubernetes.V1ObjectMeta(name="web"))
+    with Client(server.url) as client:
+        pods = client.resource(kubernetes.V1Pod).namespace("ns")
+        answer: Any = pods.create(eviction, name="web", subresource="eviction")
+        deployments = client.resource(kubernetes.V1Deployment).namespace("ns")
+        scaled: Any = deployments.get("web", subresource="scale")
+
+    assert (type(answer), answer["status"]) == (Unstructured, "Success")
+    assert (type(scaled), scaled.kind) == (Unstructured, "Scale")
+
+
 def test_a_watch_has_models_and_bookmarks() -> None:
     bookmark = {"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "9"}}
     lines = (
