@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType, field
+from msgspec import UNSET, Raw, Struct, UnsetType, field, structs
 
 from clientgo.meta.decoding import decode, decoder
 from clientgo.meta.nesting import items_of, members_of, too_deep
@@ -51,11 +51,18 @@ def why(error: Exception, raw: bytes) -> str:
 
 
 def outer_of(raw: bytes, into: type[T]) -> T:
-    """Decode the shallow fields that ``into`` declares of an object."""
+    """Decode the fields that ``into`` declares of an object; those of type ``Raw`` may be deep."""
     try:
         return decoder(into).decode(raw)
     except RecursionError:
-        return decode(_object_of(_members_of(raw), into.__struct_encode_fields__), into)
+        members = _members_of(raw)
+    fields = structs.fields(into)
+    deep = [one for one in fields if one.type is Raw and one.encode_name in members]
+    shallow = members | {one.encode_name: b"{}" for one in deep}
+    outer = decode(_object_of(shallow, into.__struct_encode_fields__), into)
+    for one in deep:
+        setattr(outer, one.name, Raw(members[one.encode_name]))
+    return outer
 
 
 def page_of(raw: bytes) -> Page:

@@ -79,6 +79,31 @@ def test_everything_is_there_after_a_restart(server: EmbeddedAPIServer, api: Api
     assert len(api.get(CONFIGMAPS, fieldSelector="metadata.name=a")["items"]) == 1
 
 
+def test_deep_objects_are_there_after_a_restart(server: EmbeddedAPIServer, api: Api) -> None:
+    watch = api.watch(CRDS)
+    definition = widget_crd()
+    [version] = definition["spec"]["versions"]
+    version["schema"]["openAPIV3Schema"] = {
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": True,
+    }
+    api.create(CRDS, definition)
+    wait_for(watch, lambda event: "Established" in json.dumps(event["object"]["status"]))
+    deep = b'{"a":' * 5000 + b"1" + b"}" * 5000
+    body = json.dumps(widget("a") | {"any": "DEEP"}).encode().replace(b'"DEEP"', deep)
+    path = f"{WIDGETS}/a"
+    assert urllib3.request("POST", server.url + WIDGETS, body=body).status == 201
+
+    server.restart()
+
+    read = urllib3.request("GET", server.url + path)
+    change = b'{"metadata":{"labels":{"a":"b"}}}'
+    merge = {"Content-Type": "application/merge-patch+json"}
+    patched = urllib3.request("PATCH", server.url + path, body=change, headers=merge)
+    for answer in (read, patched):
+        assert (answer.status, deep in answer.data) == (200, True)
+
+
 def test_versions_go_on_after_a_restart(server: EmbeddedAPIServer, api: Api) -> None:
     api.create(CONFIGMAPS, configmap("a"))
     last = version_of(api.delete(f"{CONFIGMAPS}/a") and api.get(CONFIGMAPS))

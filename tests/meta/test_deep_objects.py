@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from clientgo.client.metadata_codec import MetadataCodec
 from clientgo.meta import (
+    APIResource,
     Codec,
     DecodeError,
     Model,
@@ -263,3 +265,19 @@ def test_a_merge_patch_is_applied_at_any_depth(levels: int) -> None:
     for _ in range(levels):
         result = result["a"]
     assert result == {"c": 3, "d": 4}
+
+
+@pytest.mark.parametrize("place", ["in the body", "in an unknown field", "in the managed fields"])
+def test_headers_of_whole_objects_need_no_body(place: str) -> None:
+    """A server that ignores what a metadata client accepts sends whole objects."""
+    codec = MetadataCodec(APIResource(version="v1", kind="Pod", plural="pods"))
+    raw = deep_object(12_000, place).replace(b"{", b'{"apiVersion":"v1","kind":"Pod",', 1)
+    page = b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[%s,%s]}' % (raw, POD)
+
+    listed = codec.decode_list(page)
+    event = codec.decode_event(b'{"type":"MODIFIED","object":%s}' % raw)
+
+    names = [obj.metadata.name for obj in (*listed.items, *listed.undecodable)]
+    assert sorted(names) == ["deep", "p"]
+    assert len(listed.undecodable) == (place == "in the managed fields")
+    assert event.object.metadata.name == "deep"
