@@ -34,8 +34,8 @@ from clientgo.meta import (
     StatusError,
     error_from_status,
 )
-from clientgo.meta.answers import shown, status_in
 from clientgo.meta.decoding import decode
+from clientgo.meta.wire.answers import shown, status_in
 from clientgo.rest import (
     RestClient,
     Result,

@@ -14,9 +14,9 @@ from msgspec import Struct, field
 
 from clientgo.copies import CopyableError
 from clientgo.meta import APIResource, DecodeError, GroupVersion, error_from_status
-from clientgo.meta.answers import described, shown, status_in, type_of
 from clientgo.meta.decoding import decode
-from clientgo.meta.outer_json import REFUSALS
+from clientgo.meta.wire.answers import described, shown, status_in, type_of
+from clientgo.meta.wire.outer_json import REFUSALS
 
 T = TypeVar("T")
 

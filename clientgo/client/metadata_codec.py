@@ -22,14 +22,14 @@ from clientgo.meta import (
     WatchEvent,
     resource_of,
 )
-from clientgo.meta.answers import (
+from clientgo.meta.wire.answers import (
     check_list,
     check_object,
     is_of_kind,
     named_kind,
     shown,
 )
-from clientgo.meta.outer_json import REFUSALS, TypeMeta, outer_of, page_of, raw_event_of, why
+from clientgo.meta.wire.outer_json import REFUSALS, TypeMeta, outer_of, page_of, raw_event_of, why
 
 _FORMAT: Final = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 ACCEPT_ONE: Final = _FORMAT.format("PartialObjectMetadata")

@@ -31,7 +31,7 @@ from clientgo.meta import (
     encode_plain,
     to_plain,
 )
-from clientgo.meta.answers import check_deletion
+from clientgo.meta.wire.answers import check_deletion
 from clientgo.rest import Request, RequestError, RestClient
 
 T = TypeVar("T")

@@ -9,7 +9,6 @@ Plain data and functions over it: no threads, no network, no other package of ou
 :mod:`clientgo.meta.managed_fields`.
 """
 
-from clientgo.meta.answers import DecodeError, is_table
 from clientgo.meta.codec import (
     Codec,
     ObjectList,
@@ -106,6 +105,7 @@ from clientgo.meta.selectors import (
 )
 from clientgo.meta.status import Status, StatusCause, StatusDetails
 from clientgo.meta.watch_event import INITIAL_EVENTS_END, EventType, WatchEvent
+from clientgo.meta.wire.answers import DecodeError, is_table
 
 __all__ = [
     # objects

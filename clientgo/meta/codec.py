@@ -3,7 +3,7 @@
 Promises: one pass for a watch event, and one for each item of a list page; an object keeps a copy
 of its own bytes, never a page or buffer. An object that does not decode becomes an
 :class:`Undecodable` in its place; the others are not affected. An answer that is no object, list or
-event of the kind asked for raises (:mod:`clientgo.meta.answers`).
+event of the kind asked for raises (:mod:`clientgo.meta.wire.answers`).
 
 Differs from client-go (apimachinery `runtime` serializers): bodies are decoded on first use.
 """
@@ -16,19 +16,6 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from clientgo.meta.answers import (
-    DecodeError,
-    any_status_in,
-    check_list,
-    check_object,
-    check_review,
-    is_of_kind,
-    is_success,
-    named_kind,
-    read_status,
-    shown,
-    status_in,
-)
 from clientgo.meta.decoding import convert_leniently, decode, decoder
 from clientgo.meta.errors import StatusError
 from clientgo.meta.group_version import APIResource
@@ -44,7 +31,21 @@ from clientgo.meta.objects.object_name import object_key
 from clientgo.meta.objects.partial_metadata import PartialObjectMetadata
 from clientgo.meta.objects.resource import APIObject, ObjectDecodeError, Resource
 from clientgo.meta.objects.unstructured import Unstructured
-from clientgo.meta.outer_json import (
+from clientgo.meta.watch_event import EventType, WatchEvent
+from clientgo.meta.wire.answers import (
+    DecodeError,
+    any_status_in,
+    check_list,
+    check_object,
+    check_review,
+    is_of_kind,
+    is_success,
+    named_kind,
+    read_status,
+    shown,
+    status_in,
+)
+from clientgo.meta.wire.outer_json import (
     IDENTITY,
     REFUSALS,
     Page,
@@ -54,7 +55,6 @@ from clientgo.meta.outer_json import (
     raw_event_of,
     why,
 )
-from clientgo.meta.watch_event import EventType, WatchEvent
 
 T = TypeVar("T", bound=APIObject)
 M = TypeVar("M", bound=KubernetesModel)

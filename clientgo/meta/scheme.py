@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from clientgo.meta.answers import DecodeError
 from clientgo.meta.codec import Codec
 from clientgo.meta.decoding import decode
 from clientgo.meta.group_version import (
@@ -23,6 +22,7 @@ from clientgo.meta.group_version import (
 )
 from clientgo.meta.objects.resource import Resource, resource_of
 from clientgo.meta.objects.unstructured import Unstructured
+from clientgo.meta.wire.answers import DecodeError
 
 
 class _TypeMeta(msgspec.Struct):

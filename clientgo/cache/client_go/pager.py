@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from clientgo.meta import ExpiredError, ListMeta, ListOptions, ObjectList
-from clientgo.meta.answers import repeated_token
+from clientgo.meta.wire.answers import repeated_token
 from clientgo.process import SupervisedThread
 from clientgo.wait import WaitCancelledError, call_when_set
 

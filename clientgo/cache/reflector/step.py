@@ -67,7 +67,7 @@ from clientgo.meta import (
     metadata_of,
     parse_resource_version,
 )
-from clientgo.meta.answers import repeated_token
+from clientgo.meta.wire.answers import repeated_token
 
 SHORTEST_WATCH: Final = 1.0
 """Seconds; a watch that ends sooner, without an event, was in fact refused."""

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from clientgo.meta import DecodeError, Status, StatusError, error_from_status
-from clientgo.meta.answers import read_status
+from clientgo.meta.wire.answers import read_status
 from clientgo.rest.errors import without_query
 
 _LONGEST_TEXT: Final = 2048
