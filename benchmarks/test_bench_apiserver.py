@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer
 
 CLIENTS = 6
 CREATES = 6_000

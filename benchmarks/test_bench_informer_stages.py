@@ -32,7 +32,6 @@ from clientgo.cache.informer.notifications import Chunk
 from clientgo.cache.queues.queue import Deltas
 from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.client import Client, ResourceListWatch
-from clientgo.clock import REAL_CLOCK
 from clientgo.meta import Codec
 from clientgo.rest import RestConfig
 from clientgo.testing.bench import Stopwatch, read_list, read_watch
@@ -43,6 +42,7 @@ from clientgo.testing.bench.recorded_server import (
     page_body,
     recorded_server,
 )
+from clientgo.util.clock import REAL_CLOCK
 from sample_controller.types import Foo
 
 ROUNDS = 11

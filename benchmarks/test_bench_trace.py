@@ -17,7 +17,7 @@ import pytest
 from benchmarks.rounds import rounds
 from clientgo.cache import Delta, DeltaFIFO, DeltaType
 from clientgo.meta import ObjectMeta, PartialObjectMetadata
-from clientgo.trace import Recorder, tracing
+from clientgo.observe.trace import Recorder, tracing
 from clientgo.workqueue import RateLimitingQueue
 
 ROUNDS = 15

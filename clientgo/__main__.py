@@ -1,7 +1,7 @@
 """The ``clientgo`` program: one command per tool that the package brings.
 
 Only the command that was asked for is loaded: the API server starts in half the time if the code
-generator stays out of its way. The exit statuses are in :mod:`clientgo.text.terminal`.
+generator stays out of its way. The exit statuses are in :mod:`clientgo.util.text.terminal`.
 """
 
 from __future__ import annotations
@@ -13,23 +13,29 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from clientgo.extras import MissingExtraError, needing_extra
-from clientgo.text.completion import REQUEST, candidates
-from clientgo.text.terminal import CommandParser, ExitStatus, complain
+from clientgo.util.extras import MissingExtraError, needing_extra
+from clientgo.util.text.completion import REQUEST, candidates
+from clientgo.util.text.terminal import CommandParser, ExitStatus, complain
 
 _COMMANDS = {
     "apiserver": (
-        "clientgo.cli.apiserver",
+        "clientgo.tools.cli.apiserver",
         "serve the Kubernetes API from memory, for development and tests",
     ),
-    "bench": ("clientgo.cli.bench", "measure the queue and the informer of this machine"),
-    "completion": ("clientgo.cli.completion", "let a shell complete the arguments of clientgo"),
-    "debug": ("clientgo.cli.debug", "show why nothing happens in a program that is running"),
-    "gen": ("clientgo.cli.gen", "generate types, manifests and clients"),
-    "operator": ("clientgo.cli.operator", "begin an operator, generate for it, run and deploy it"),
-    "perturb": ("clientgo.cli.perturb", "disturb a controller at each of its writes"),
-    "study": ("clientgo.cli.study", "watch a key travel through a controller, on a page"),
-    "watch": ("clientgo.cli.watch", "show the objects of a kind as they change"),
+    "bench": ("clientgo.tools.cli.bench", "measure the queue and the informer of this machine"),
+    "completion": (
+        "clientgo.tools.cli.completion",
+        "let a shell complete the arguments of clientgo",
+    ),
+    "debug": ("clientgo.tools.cli.debug", "show why nothing happens in a program that is running"),
+    "gen": ("clientgo.tools.cli.gen", "generate types, manifests and clients"),
+    "operator": (
+        "clientgo.tools.cli.operator",
+        "begin an operator, generate for it, run and deploy it",
+    ),
+    "perturb": ("clientgo.tools.cli.perturb", "disturb a controller at each of its writes"),
+    "study": ("clientgo.tools.cli.study", "watch a key travel through a controller, on a page"),
+    "watch": ("clientgo.tools.cli.watch", "show the objects of a kind as they change"),
 }
 """Module and help of each command; the module has a ``configure`` for the command's parser."""
 

@@ -38,8 +38,8 @@ from clientgo.leaderelection import (
     unique_identity,
 )
 from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName, Resource
-from clientgo.metrics import set_default_provider
-from clientgo.serving import Handler, HealthChecks, Server
+from clientgo.observe.metrics import set_default_provider
+from clientgo.observe.serving import Handler, HealthChecks, Server
 from clientgo.sharding import (
     Deletions,
     Ownership,
@@ -69,8 +69,9 @@ class ControlLoop:
     all processes that have the same lease and number work, and share the keys. ``health`` and
     ``metrics`` are addresses such as ``":8081"``: serve ``/healthz`` and ``/readyz``, and
     ``/metrics``.
-    ``debug`` serves :mod:`clientgo.debug` beside the metrics: it shows names of objects, errors and
-    stacks. The parts are public and can be used beside this class: ``queue``, ``factory``.
+    ``debug`` serves :mod:`clientgo.observe.debug` beside the metrics: it shows names of objects,
+    errors and stacks. The parts are public and can be used beside this class: ``queue``,
+    ``factory``.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class ControlLoop:
         if debug and not metrics:
             raise ValueError("debug=True needs the address of the metrics server: metrics=':8080'")
         if metrics:
-            from clientgo.metrics.prometheus import PrometheusProvider
+            from clientgo.observe.metrics.prometheus import PrometheusProvider
 
             set_default_provider(PrometheusProvider())  # before the parts that count are made
         self.name = name
@@ -154,9 +155,10 @@ class ControlLoop:
 
         Raises RuntimeError when it is called again.
         Raises :class:`~clientgo.leaderelection.LeadershipLostError` if another process leads now:
-        exit, to be restarted. Raises :class:`~clientgo.serving.ServingError` for an address that
-        is taken, and :class:`~clientgo.leaderelection.WorkStillRunningError` if a ``sync`` does not
-        end though the lease is lost: then exit immediately, because another process may start.
+        exit, to be restarted. Raises :class:`~clientgo.observe.serving.ServingError` for an
+        address that is taken, and :class:`~clientgo.leaderelection.WorkStillRunningError` if a
+        ``sync`` does not end though the lease is lost: then exit immediately, because another
+        process may start.
         """
 
         if self.queue.shutting_down:
@@ -247,7 +249,7 @@ class ControlLoop:
                 server = stack.enter_context(Server(self._health, pages, name="health"))
                 self.serves["health"] = server.bound
             if self._metrics:
-                from clientgo.serving.metrics import metrics_handler
+                from clientgo.observe.serving.metrics import metrics_handler
 
                 shown: dict[str, Handler] = {"/metrics": metrics_handler()}
                 if self._debug:
@@ -257,7 +259,7 @@ class ControlLoop:
             yield
 
     def _debug_page(self) -> dict[str, Handler]:
-        from clientgo.debug import DEBUG_PATH, DebugPage  # for those who ask for it
+        from clientgo.observe.debug import DEBUG_PATH, DebugPage  # for those who ask for it
 
         def explain(key: str) -> Iterator[str]:
             name = ObjectName.parse(key) if key else None

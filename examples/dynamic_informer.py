@@ -12,7 +12,7 @@ import sys
 from clientgo.client import Client
 from clientgo.informers import DynamicInformerFactory
 from clientgo.meta import Unstructured, object_key
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 
 
 def show(what: str, obj: Unstructured) -> None:

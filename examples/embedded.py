@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import Resource
 from clientgo.operator import Manager
 from clientgo.rest import RestConfig
-from clientgo.scaffold.installing import install_definitions
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.observer import Observer
+from clientgo.tools.scaffold.installing import install_definitions
 
 
 @contextmanager

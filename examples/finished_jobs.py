@@ -14,7 +14,7 @@ from clientgo.client import Client
 from clientgo.control_loop import ControlLoop
 from clientgo.meta import NotFoundError, ObjectName
 from clientgo.meta.timestamps import parse_time
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 
 TTL = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
 

@@ -4,7 +4,7 @@ from clientgo.api.core_v1 import ConfigMap
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory
 from clientgo.meta import NotFoundError, ObjectName
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 from clientgo.workqueue import RateLimitingQueue, run_workers
 
 stop = setup_signal_handler()

@@ -11,7 +11,7 @@ from kubernetes.client import ApiClient, V1ConfigMap
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory
 from clientgo.meta import NotFoundError, ObjectName
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 from clientgo.workqueue import RateLimitingQueue, run_workers
 
 

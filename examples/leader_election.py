@@ -23,8 +23,8 @@ from clientgo.leaderelection import (
     run_or_raise,
     unique_identity,
 )
-from clientgo.logs import setup_logging
-from clientgo.wait import setup_signal_handler
+from clientgo.observe.logs import setup_logging
+from clientgo.util.wait import setup_signal_handler
 
 setup_logging()
 

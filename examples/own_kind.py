@@ -40,10 +40,10 @@ class Gateway(Resource):
 
 def demo() -> None:
     from clientgo.api.apiextensions_v1 import CustomResourceDefinition
-    from clientgo.apiserver import EmbeddedAPIServer
     from clientgo.client import Client
     from clientgo.codegen.crd import custom_resource_definition
     from clientgo.meta import InvalidError, ObjectMeta
+    from clientgo.testcluster.server import EmbeddedAPIServer
 
     with EmbeddedAPIServer() as server, Client(server.kubeconfig) as client:
         client.resource(CustomResourceDefinition).create(custom_resource_definition(Gateway))

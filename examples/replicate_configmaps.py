@@ -13,7 +13,7 @@ from clientgo.api.core_v1 import ConfigMap, Namespace
 from clientgo.client import Client
 from clientgo.control_loop import ControlLoop
 from clientgo.meta import NotFoundError, ObjectMeta, ObjectName
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 
 LABEL, SOURCE = "replicate", "example.com/replicated-from"
 

@@ -122,7 +122,7 @@ def new_manager(client: Client, database: Database, period: float = 5.0) -> Mana
 
 def demo() -> None:
     from clientgo.testing.observer import Observer
-    from clientgo.wait import poll_until
+    from clientgo.util.wait import poll_until
 
     def operator(database: Database) -> Manager:
         return new_manager(client, database, period=0.2)

@@ -15,13 +15,13 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from clientgo.api.core_v1 import Secret
-from clientgo.certificates import KeyPair, make_throw_away_pair
 from clientgo.client import Client
 from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource
 from clientgo.operator import CacheScope, Context, Manager, Result
 from clientgo.operator.mappers import MapContext
 from clientgo.operator.predicates import data_changed, type_is
 from clientgo.operator.status import ObservedGeneration
+from clientgo.util.certificates import KeyPair, make_throw_away_pair
 from examples.embedded import embedded, manager_of, run_on_your_cluster, see
 
 TLS = "kubernetes.io/tls"

@@ -18,7 +18,7 @@ from clientgo.client import Client
 from clientgo.control_loop import ControlLoop
 from clientgo.meta import AlreadyExistsError, ObjectMeta, ObjectName
 from clientgo.sharding import process_number, run_processes, stop_with_parent
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 
 OBJECTS = 64
 NAMES = [f"work-{number}" for number in range(OBJECTS)]

@@ -11,11 +11,11 @@ from typing import Any
 from clientgo.api.apps_v1 import Deployment, DeploymentSpec, ReplicaSet
 from clientgo.api.core_v1 import Container, Pod, PodSpec, PodTemplateSpec
 from clientgo.api.meta_v1 import LabelSelector
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta, to_plain
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.workloads import simulate
 from clientgo.testing.observer import Observer
-from clientgo.workloads import simulate
 from examples.embedded import see
 
 STAGES = """

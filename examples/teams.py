@@ -19,7 +19,6 @@ from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.control_loop import ControlLoop
 from clientgo.leaderelection import LeadershipLostError
-from clientgo.logs import setup_logging
 from clientgo.meta import (
     Model,
     NotFoundError,
@@ -30,8 +29,9 @@ from clientgo.meta import (
     resource,
 )
 from clientgo.meta.markers import AGE, CustomResource, PrinterColumn
+from clientgo.observe.logs import setup_logging
 from clientgo.operator.status import set_condition
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 
 FINALIZER = "example.com/namespace"
 TEAM = "example.com/team"

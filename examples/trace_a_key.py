@@ -11,10 +11,10 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
+from clientgo.observe.trace import ChromeTracer, Recorder, TextTracer, Tracer, by_key, tracing
 from clientgo.rest import RestConfig
-from clientgo.trace import ChromeTracer, Recorder, TextTracer, Tracer, by_key, tracing
+from clientgo.testcluster.server import EmbeddedAPIServer
 from sample_controller.demo import artifact, install_crd, run_controller, running
 from sample_controller.types import Foo
 

@@ -49,7 +49,7 @@ def new_manager(client: Client, other: Cluster) -> Manager:
 
 
 def demo() -> None:
-    from clientgo.apiserver import EmbeddedAPIServer
+    from clientgo.testcluster.server import EmbeddedAPIServer
     from clientgo.testing.observer import Observer
 
     # That a server restarts is worth a warning; here it is meant.

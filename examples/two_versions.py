@@ -17,7 +17,6 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
-from clientgo.certificates import make_throw_away_pair, write_pair
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import Model, ObjectMeta, Resource, resource
@@ -25,9 +24,10 @@ from clientgo.meta.markers import AGE, CustomResource, PrinterColumn
 from clientgo.operator import Context, Manager, Result, controller
 from clientgo.operator.status import ObservedGeneration
 from clientgo.operator.webhooks import WebhookOptions, Webhooks, WebhookServer, conversion
-from clientgo.scaffold import ClientConfig, add_conversions, by_url
-from clientgo.scaffold.installing import install_definitions
 from clientgo.testing.observer import Observer
+from clientgo.tools.scaffold import ClientConfig, add_conversions, by_url
+from clientgo.tools.scaffold.installing import install_definitions
+from clientgo.util.certificates import make_throw_away_pair, write_pair
 from examples.embedded import embedded, manager_of, see
 
 _HERE = "127.0.0.1"

@@ -119,8 +119,8 @@ def new_manager(client: Client, reconciler: object) -> Manager:
 
 
 def demo(reconciler: object) -> None:
+    from clientgo.testcluster.workloads import WorkloadSimulator
     from clientgo.testing.observer import Observer
-    from clientgo.workloads import WorkloadSimulator
 
     with embedded(WebPage) as client:
         manager = new_manager(client, reconciler)

@@ -17,7 +17,7 @@ from clientgo.client import Client
 from clientgo.meta import Model, ObjectMeta, Resource, resource
 from clientgo.operator import Context, Manager, Result, controller
 from clientgo.operator.predicates import label_selector
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 from examples.embedded import embedded
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.conformance import replay
 from tests.conformance.transport import Client
 

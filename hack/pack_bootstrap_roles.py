@@ -16,7 +16,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parents[1] / "clientgo/apiserver/controllers/data/bootstrap_roles.json.gz"
+TARGET = (
+    Path(__file__).parents[1]
+    / "clientgo/testcluster/server/controllers/data/bootstrap_roles.json.gz"
+)
 
 
 def collected_rules(role: dict[str, Any], roles: list[dict[str, Any]]) -> list[Any]:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Pack the OpenAPI v3 documents of a Kubernetes API server into clientgo/schema/data/openapi.
+"""Pack the OpenAPI v3 documents of a Kubernetes API server into
+clientgo/testcluster/schema/data/openapi.
 
 Usage: hack/pack_openapi.py SOURCE
 
@@ -22,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parents[1] / "clientgo/schema/data/openapi"
+TARGET = Path(__file__).parents[1] / "clientgo/testcluster/schema/data/openapi"
 
 
 def documents_from_server(address: str) -> Iterator[tuple[str, Any]]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pack the protobuf field numbers of built-in kinds into clientgo/apiserver/http/data.
+"""Pack the protobuf field numbers of built-in kinds into clientgo/testcluster/server/http/data.
 
 Usage: hack/pack_protobuf_fields.py API APIMACHINERY
 
@@ -18,7 +18,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-TARGET = Path(__file__).parents[1] / "clientgo/apiserver/http/data/protobuf_fields.json.gz"
+TARGET = Path(__file__).parents[1] / "clientgo/testcluster/server/http/data/protobuf_fields.json.gz"
 
 PACKAGES = (
     "admissionregistration/v1",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pack how Go writes unset fields of built-in types into clientgo/apiserver/kinds/data.
+"""Pack how Go writes unset fields of built-in types into clientgo/testcluster/server/kinds/data.
 
 Usage: hack/pack_zero_values.py API APIMACHINERY APIEXTENSIONS
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pack_protobuf_fields import FIELD, Types
 
-TARGET = Path(__file__).parents[1] / "clientgo/apiserver/kinds/data/zero_values.json.gz"
+TARGET = Path(__file__).parents[1] / "clientgo/testcluster/server/kinds/data/zero_values.json.gz"
 SCALARS = ("string", "bool", "int")
 TIMES = ("time", "micro-time")
 NAME = re.compile(r'json:"([^",]*)([^"]*)"')

@@ -28,11 +28,12 @@ from clientgo.leaderelection import (
     run_or_raise,
     unique_identity,
 )
-from clientgo.logs import setup_logging
 from clientgo.meta import ObjectName
+from clientgo.observe.logs import setup_logging
+from clientgo.observe.serving import ServingError
+from clientgo.observe.trace import ChromeTracer, TextTracer, Tracer, tracing
 from clientgo.record import EventBroadcaster, EventRecorder, EventSink
 from clientgo.rest import ConfigError, load_config
-from clientgo.serving import ServingError
 from clientgo.sharding import (
     Ownership,
     process_number,
@@ -41,8 +42,7 @@ from clientgo.sharding import (
     stop_with_parent,
     work_in_shards,
 )
-from clientgo.trace import ChromeTracer, TextTracer, Tracer, tracing
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 from sample_controller.controller import NAME, Controller
 from sample_controller.endpoints import count_metrics, endpoints
 from sample_controller.options import Election, Options, parse_options

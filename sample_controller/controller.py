@@ -27,7 +27,6 @@ from clientgo.api.meta_v1 import LabelSelector
 from clientgo.cache import DeletedFinalStateUnknown, wait_for_cache_sync
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory
-from clientgo.logs import log_context
 from clientgo.meta import (
     AlreadyExistsError,
     ConflictError,
@@ -41,9 +40,10 @@ from clientgo.meta import (
     resource_of,
 )
 from clientgo.meta.owner_references import get_controller_of, is_controlled_by, new_controller_ref
-from clientgo.process import SupervisedThread
+from clientgo.observe.logs import log_context
 from clientgo.record import EventRecorder
 from clientgo.sharding import Ownership
+from clientgo.util.process import SupervisedThread
 from clientgo.workqueue import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,
@@ -213,7 +213,7 @@ class Controller:
         with log_context(controller=NAME, key=str(name)):
             log.debug("taken from the queue")
             try:
-                with self._queue.syncing(name):  # for clientgo.trace
+                with self._queue.syncing(name):  # for clientgo.observe.trace
                     self.sync(name)
             except (AlreadyExistsError, ConflictError) as error:
                 # The cache was behind the server; it will have caught up when the key is retried.

@@ -23,15 +23,15 @@ import yaml
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import Event
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import deep_copy
 from clientgo.meta.owner_references import is_controlled_by
 from clientgo.rest import load_config
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.workloads import simulate
 from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer, ObserverClosedError
-from clientgo.wait import call_when_set, retry_on_conflict, setup_signal_handler
-from clientgo.workloads import simulate
+from clientgo.util.wait import call_when_set, retry_on_conflict, setup_signal_handler
 from sample_controller.__main__ import run
 from sample_controller.options import Options
 from sample_controller.types import Foo

@@ -12,15 +12,15 @@ from functools import partial
 
 from clientgo.informers import check_alive, check_synced
 from clientgo.leaderelection import LeaderHealth
-from clientgo.metrics import set_default_provider
-from clientgo.serving import HealthChecks, Server
+from clientgo.observe.metrics import set_default_provider
+from clientgo.observe.serving import HealthChecks, Server
 from sample_controller.controller import Controller
 from sample_controller.options import Options
 
 
 def count_metrics() -> None:
     """Count in the registry that ``/metrics`` shows; call it before the parts are made."""
-    from clientgo.metrics.prometheus import PrometheusProvider
+    from clientgo.observe.metrics.prometheus import PrometheusProvider
 
     set_default_provider(PrometheusProvider())
 
@@ -29,7 +29,7 @@ def count_metrics() -> None:
 def endpoints(options: Options, controller: Controller, election: LeaderHealth) -> Iterator[None]:
     """Serve what the options ask for until the end of the block.
 
-    Raises :class:`~clientgo.serving.ServingError` if it cannot listen.
+    Raises :class:`~clientgo.observe.serving.ServingError` if it cannot listen.
     """
     with ExitStack() as stack:
         if options.health_probe_bind_address:
@@ -39,7 +39,7 @@ def endpoints(options: Options, controller: Controller, election: LeaderHealth) 
             }
             stack.enter_context(Server(options.health_probe_bind_address, pages, name="probes"))
         if options.metrics_bind_address:
-            from clientgo.serving.metrics import metrics_handler
+            from clientgo.observe.serving.metrics import metrics_handler
 
             page = {"/metrics": metrics_handler()}
             stack.enter_context(Server(options.metrics_bind_address, page, name="metrics"))

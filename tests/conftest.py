@@ -60,7 +60,7 @@ def _no_thread_fails(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     failures = _ThreadFailures()
-    logger = logging.getLogger("clientgo.process")
+    logger = logging.getLogger("clientgo.util.process")
     logger.addHandler(failures)
     try:
         yield

@@ -11,9 +11,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from clientgo.certificates import KeyPair, make_authority, make_serving_pair
-from clientgo.clock import REAL_CLOCK
 from clientgo.testing.scripted_server import ScriptedServer, answer_json
+from clientgo.util.certificates import KeyPair, make_authority, make_serving_pair
+from clientgo.util.clock import REAL_CLOCK
 
 PATH = "/api/v1/foos"
 NOW = REAL_CLOCK.time()

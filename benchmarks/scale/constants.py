@@ -21,11 +21,11 @@ from clientgo.cache import Delta, DeltaType, Indexer, meta_namespace_key
 from clientgo.cache.informer.handlers import HandlerFuncs
 from clientgo.cache.informer.listener import Listener
 from clientgo.cache.informer.notifications import Chunk, Kind
-from clientgo.clock import REAL_CLOCK
 from clientgo.meta import Codec
 from clientgo.testing import bench
 from clientgo.testing.bench.objects import foo
 from clientgo.testing.bench.recorded_server import event_line
+from clientgo.util.clock import REAL_CLOCK
 from clientgo.workqueue import Queue
 
 SMALL, LARGE = 500, 5_500

@@ -30,10 +30,10 @@ from clientgo.cache import (
     meta_namespace_key,
 )
 from clientgo.client import Client, ResourceListWatch
-from clientgo.clock import RealClock
 from clientgo.rest import RestConfig
 from clientgo.testing.bench import Foo
-from clientgo.wait import Backoff, BackoffManager
+from clientgo.util.clock import RealClock
+from clientgo.util.wait import Backoff, BackoffManager
 from clientgo.workqueue import Queue
 
 RESYNC = 3_600.0

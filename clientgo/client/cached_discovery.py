@@ -16,10 +16,10 @@ from http import HTTPStatus
 from typing import Final, Protocol
 
 from clientgo.client.discovery_documents import APIGroup, Discovered, ServedResource
-from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import DecodeError, GroupVersion, NotFoundError, StatusError
-from clientgo.process import renew_in_child
 from clientgo.rest import TransportError
+from clientgo.util.copies import CopyableError, uncopyable
+from clientgo.util.process import renew_in_child
 
 REFRESH_INTERVAL: Final = 30.0
 

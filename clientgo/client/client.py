@@ -23,7 +23,6 @@ from clientgo.client.metadata_codec import ACCEPT_LIST, ACCEPT_ONE, MetadataCode
 from clientgo.client.object_writes import ObjectWrites
 from clientgo.client.resource_client import ResourceClient
 from clientgo.client.rest_mapper import DiscoveringRESTMapper
-from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
     Codec,
@@ -36,7 +35,6 @@ from clientgo.meta import (
     metadata_of,
     resource_of,
 )
-from clientgo.process import renew_in_child
 from clientgo.rest import (
     HTTPTransport,
     RestClient,
@@ -47,6 +45,8 @@ from clientgo.rest import (
     shared_limiter_of,
     traced_transport,
 )
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import renew_in_child
 
 R = TypeVar("R", bound=Resource)
 M = TypeVar("M", bound=KubernetesModel)

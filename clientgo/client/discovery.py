@@ -25,7 +25,6 @@ from clientgo.client.discovery_documents import (
     named_groups,
     resources_of,
 )
-from clientgo.copies import uncopyable
 from clientgo.meta import (
     DecodeError,
     GroupVersion,
@@ -45,6 +44,7 @@ from clientgo.rest import (
     limiter_of,
     rest_config_of,
 )
+from clientgo.util.copies import uncopyable
 
 T = TypeVar("T")
 

@@ -12,11 +12,11 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from clientgo.copies import CopyableError
 from clientgo.meta import APIResource, DecodeError, GroupVersion, error_from_status
 from clientgo.meta.decoding import decode
 from clientgo.meta.wire.answers import described, shown, status_in, type_of
 from clientgo.meta.wire.outer_json import REFUSALS
+from clientgo.util.copies import CopyableError
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from clientgo.cache import WatchStream
 from clientgo.client.resource_client import ResourceClient
-from clientgo.copies import uncopyable
 from clientgo.meta import ListOptions, ObjectList
+from clientgo.util.copies import uncopyable
 
 Tweak: TypeAlias = Callable[[ListOptions], ListOptions]
 """Returns changed options (they are immutable), as ``msgspec.structs.replace`` makes them."""

@@ -4,7 +4,8 @@ Promises: one method for each API verb. Objects come back as the client's type; 
 `Unstructured`, a plain dict or a model of the `kubernetes` package. A type checker refuses another
 declared type. Unknown fields are sent back unchanged.
 
-Does not retry conflicts (:func:`clientgo.wait.retry_on_conflict` does), nor cache (listers do).
+Does not retry conflicts (:func:`clientgo.util.wait.retry_on_conflict` does), nor cache (listers
+do).
 
 Differs from client-go (`gentype`, `dynamic`): one generic class for typed, unstructured and
 metadata-only access.
@@ -20,7 +21,6 @@ import msgspec
 
 from clientgo.cache import WatchStream
 from clientgo.client.patch_kind import PatchKind
-from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
     Codec,
@@ -33,6 +33,7 @@ from clientgo.meta import (
 )
 from clientgo.meta.wire.answers import check_deletion
 from clientgo.rest import Request, RequestError, RestClient
+from clientgo.util.copies import uncopyable
 
 T = TypeVar("T")
 

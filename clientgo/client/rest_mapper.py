@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from clientgo.client.cached_discovery import CachedDiscovery
 from clientgo.client.discovery_documents import Discovered, ServedResource
-from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import GroupVersion
-from clientgo.process import renew_in_child
+from clientgo.util.copies import CopyableError, uncopyable
+from clientgo.util.process import renew_in_child
 
 _log = logging.getLogger("clientgo.client")
 

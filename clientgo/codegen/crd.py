@@ -20,7 +20,7 @@ from clientgo.codegen.schemas.type_schema import Schema, resource_schema
 from clientgo.meta import APIResource, Resource, resource_of
 from clientgo.meta.decoding import decoder
 from clientgo.meta.markers import CustomResource, PrinterColumn
-from clientgo.schema import FieldError, SchemaError, StructuralSchema
+from clientgo.testcluster.schema import FieldError, SchemaError, StructuralSchema
 
 _PROTECTED = ("k8s.io", "kubernetes.io")
 _APPROVAL = "api-approved.kubernetes.io"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from clientgo.copies import CopyableError
+from clientgo.util.copies import CopyableError
 
 MAX_CLIENT_SIDE_APPLY: Final = 262_144
 """Bytes of all annotations of an object; client-side apply keeps the whole object in one."""

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
-from clientgo.copies import CopyableError
 from clientgo.meta import Resource
+from clientgo.util.copies import CopyableError
 
 
 class NoKindsError(CopyableError, ValueError):

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeVar
 from clientgo.codegen.openapi_types import Schema, served_kinds
 from clientgo.codegen.schema_types import Kind
 from clientgo.codegen.schemas.schema_check import shown
-from clientgo.copies import CopyableError
 from clientgo.meta import APIResource
 from clientgo.meta.markers import CustomResource, PrinterColumn, Scale
+from clientgo.util.copies import CopyableError
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from clientgo.cache import SharedIndexInformer
-from clientgo.copies import CopyableError
+from clientgo.util.copies import CopyableError
 
 LONGEST_SILENCE: Final = 900.0
 """Seconds. A server ends every watch within ten minutes, so a longer silence is a failure."""

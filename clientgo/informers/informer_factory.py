@@ -32,10 +32,10 @@ from clientgo.cache import (
     wait_for_cache_sync,
 )
 from clientgo.client import Client, Tweak
-from clientgo.copies import uncopyable
 from clientgo.meta import APIResource
-from clientgo.process import SupervisedThread, refuse_in_child
-from clientgo.wait import StopEvent, call_when_set
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import SupervisedThread, refuse_in_child
+from clientgo.util.wait import StopEvent, call_when_set
 
 _log = logging.getLogger("clientgo.informers")
 

@@ -20,7 +20,6 @@ from clientgo.cache import (
     Transform,
 )
 from clientgo.client import Client, ResourceListWatch, Tweak
-from clientgo.copies import CopyableError
 from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
 from clientgo.meta import (
     APIResource,
@@ -33,6 +32,7 @@ from clientgo.meta import (
     resource_of,
     to_model,
 )
+from clientgo.util.copies import CopyableError
 
 R = TypeVar("R", bound=Resource)
 M = TypeVar("M", bound=KubernetesModel)

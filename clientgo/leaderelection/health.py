@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import Final, Protocol
 
-from clientgo.copies import CopyableError, uncopyable
+from clientgo.util.copies import CopyableError, uncopyable
 
 
 class LeaseExpiredError(CopyableError):

@@ -17,8 +17,6 @@ import random
 import threading
 from collections.abc import Callable
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.leaderelection.config import LeaderElectionConfig
 from clientgo.leaderelection.coordinated_claim import CoordinatedClaim
 from clientgo.leaderelection.health import LeaseExpiredError
@@ -28,10 +26,12 @@ from clientgo.leaderelection.lease_claim import LeaseClaim
 from clientgo.leaderelection.lease_watch import LeaseWatch
 from clientgo.leaderelection.term import Ending, Term
 from clientgo.leaderelection.timing import JITTER_FACTOR
-from clientgo.metrics import MetricsProvider, default_provider
-from clientgo.metrics.names import LEADER_ELECTION_MASTER_STATUS, LEADER_ELECTION_SLOWPATH
-from clientgo.process import refuse_in_child
-from clientgo.wait import jitter
+from clientgo.observe.metrics import MetricsProvider, default_provider
+from clientgo.observe.metrics.names import LEADER_ELECTION_MASTER_STATUS, LEADER_ELECTION_SLOWPATH
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import refuse_in_child
+from clientgo.util.wait import jitter
 
 _log = logging.getLogger("clientgo.leaderelection")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
 
-from clientgo.process import SupervisedThread
+from clientgo.util.process import SupervisedThread
 
 _log = logging.getLogger("clientgo.leaderelection")
 

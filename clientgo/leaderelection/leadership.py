@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import threading
 
-from clientgo.clock import Clock, nanoseconds
-from clientgo.copies import CopyableError, uncopyable
-from clientgo.process import refuse_in_child
+from clientgo.util.clock import Clock, nanoseconds
+from clientgo.util.copies import CopyableError, uncopyable
+from clientgo.util.process import refuse_in_child
 
 
 class LeadershipLostError(CopyableError):

@@ -19,13 +19,13 @@ from datetime import UTC, datetime
 from math import inf
 from typing import Final, Protocol
 
-from clientgo.clock import Clock, nanoseconds
 from clientgo.leaderelection.locks.lock import Lock
 from clientgo.leaderelection.locks.record import LeaderElectionRecord
 from clientgo.leaderelection.timing import Timing
 from clientgo.meta import NotFoundError
-from clientgo.metrics import Counter
-from clientgo.wait import retry_on_conflict
+from clientgo.observe.metrics import Counter
+from clientgo.util.clock import Clock, nanoseconds
+from clientgo.util.wait import retry_on_conflict
 
 _log = logging.getLogger("clientgo.leaderelection")
 

@@ -11,11 +11,11 @@ import logging
 import threading
 from typing import Self
 
-from clientgo.clock import Clock
 from clientgo.leaderelection.locks.lock import Lock, WatchableLock
 from clientgo.meta import ForbiddenError
-from clientgo.process import SupervisedThread
-from clientgo.wait import StopEvent, call_when_set
+from clientgo.util.clock import Clock
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import StopEvent, call_when_set
 
 _log = logging.getLogger("clientgo.leaderelection")
 

@@ -18,13 +18,13 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from clientgo.clock import Clock, nanoseconds
-from clientgo.copies import CopyableError
 from clientgo.leaderelection.leadership import Leadership, LeadershipLostError
 from clientgo.leaderelection.lease_claim import LeaseClaim, Renewal
 from clientgo.leaderelection.timing import Timing
-from clientgo.process import SupervisedThread
-from clientgo.wait import WaitInterruptedError, call_when_set, poll_until
+from clientgo.util.clock import Clock, nanoseconds
+from clientgo.util.copies import CopyableError
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import WaitInterruptedError, call_when_set, poll_until
 
 _log = logging.getLogger("clientgo.leaderelection")
 

@@ -6,7 +6,7 @@
 
 Plain data and functions over it: no threads, no network, no other package of ours. See also
 :mod:`clientgo.meta.selectors`, :mod:`clientgo.meta.patches` and, for server-side apply,
-:mod:`clientgo.meta.managed_fields`.
+:mod:`clientgo.testcluster.fields.managed_fields`.
 """
 
 from clientgo.meta.codec import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from clientgo.copies import CopyableError
 from clientgo.meta.status import Status, StatusCause, StatusDetails
+from clientgo.util.copies import CopyableError
 
 
 class StatusError(CopyableError):

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
-from clientgo.clock import Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.client.events import ObjectEvents
 from clientgo.operator.client.live_client import CachedClient
@@ -26,6 +24,8 @@ from clientgo.operator.runs import NO_FAILURE, RetryInfo, Run
 from clientgo.operator.runs.run_fields import BoundLogger
 from clientgo.operator.settings.durations import Duration, seconds
 from clientgo.record import SeriesRecorder
+from clientgo.util.clock import Clock
+from clientgo.util.copies import uncopyable
 
 if TYPE_CHECKING:
     from clientgo.operator.aio import AsyncClient, EventLoop

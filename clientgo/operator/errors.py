@@ -11,8 +11,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from clientgo.copies import CopyableError
 from clientgo.meta import NotFoundError, ObjectName, metadata_of
+from clientgo.util.copies import CopyableError
 
 
 class OperatorError(CopyableError):

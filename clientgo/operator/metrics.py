@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from clientgo.meta import ObjectName
-from clientgo.metrics import (
+from clientgo.observe.metrics import (
     NO_METRICS,
     Counter,
     Gauge,

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from clientgo.copies import unpicklable
 from clientgo.meta import metadata_of, to_plain
 from clientgo.operator.change_events import (
     ChangeEvent,
@@ -24,6 +23,7 @@ from clientgo.operator.change_events import (
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.mappers import field_at
 from clientgo.operator.settings.labels import selector_of
+from clientgo.util.copies import unpicklable
 
 DEFAULT_FILTER: Final = "worth_a_reconcile"
 """The name of the predicate that controllers have unless they turn it off."""

@@ -12,11 +12,11 @@ import re
 from typing import Annotated, Any, Final, get_args, get_type_hints
 
 from clientgo.api.meta_v1 import Condition as Condition
-from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import Model, metadata_of
 from clientgo.meta.markers import ListMap
 from clientgo.meta.timestamps import format_time
 from clientgo.operator.errors import DeclarationError
+from clientgo.util.clock import REAL_CLOCK, Clock
 
 
 class ObservedGeneration(Model):

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from clientgo.clock import Clock
 from clientgo.record.event_watch import EventWatch
-from clientgo.wait import Registration, call_when_set
+from clientgo.util.clock import Clock
+from clientgo.util.wait import Registration, call_when_set
 
 E = TypeVar("E")
 Self = TypeVar("Self", bound="Broadcaster[Any]")

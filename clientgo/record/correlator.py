@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from clientgo.api.core_v1 import Event
-from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
-from clientgo.copies import uncopyable
-from clientgo.flowcontrol import TokenBucket
 from clientgo.meta import deep_copy
 from clientgo.meta.timestamps import format_time
 from clientgo.record.event_names import event_name
 from clientgo.record.lru_cache import LRUCache
+from clientgo.util.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.util.copies import uncopyable
+from clientgo.util.flowcontrol import TokenBucket
 
 
 def similar_events(event: Event) -> tuple[Hashable, Hashable]:

@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from clientgo.clock import Clock
 from clientgo.meta import AlreadyExistsError, DecodeError, StatusError
+from clientgo.util.clock import Clock
 
 _log = logging.getLogger("clientgo.record")
 

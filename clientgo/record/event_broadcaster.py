@@ -12,8 +12,6 @@ import threading
 from dataclasses import dataclass
 
 from clientgo.api.core_v1 import Event
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.record.broadcaster import Broadcaster
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
 from clientgo.record.delivery import RETRY_INTERVAL
@@ -21,6 +19,8 @@ from clientgo.record.event_watch import EventWatch
 from clientgo.record.event_writer import EventWriter
 from clientgo.record.recorder import EventRecorder
 from clientgo.record.sink import Sink
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 _log = logging.getLogger("clientgo.record")
 

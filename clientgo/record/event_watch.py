@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from clientgo.clock import Clock
-from clientgo.copies import uncopyable
-from clientgo.process import SupervisedThread, refuse_in_child
+from clientgo.util.clock import Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import SupervisedThread, refuse_in_child
 
 E = TypeVar("E")
 

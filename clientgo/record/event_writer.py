@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clientgo.api.core_v1 import Event
-from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import NotFoundError
 from clientgo.record.correlator import Correlated, EventCorrelator
 from clientgo.record.delivery import RETRY_INTERVAL, deliver
 from clientgo.record.sink import Sink
+from clientgo.util.clock import REAL_CLOCK, Clock
 
 _log = logging.getLogger("clientgo.record")
 

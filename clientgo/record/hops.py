@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clientgo.api.core_v1 import ObjectReference
-from clientgo.trace import Trace
+from clientgo.observe.trace import Trace
 
 
 def note_event(

@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from clientgo.api.core_v1 import Event, EventSource, ObjectReference
-from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
-from clientgo.copies import uncopyable
 from clientgo.meta import ObjectMeta
 from clientgo.meta.timestamps import format_time
+from clientgo.observe.trace import active_trace
 from clientgo.record.event_names import event_name
 from clientgo.record.hops import note_event
 from clientgo.record.references import get_reference
-from clientgo.trace import active_trace
+from clientgo.util.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.util.copies import uncopyable
 
 NORMAL: Final = "Normal"
 """The type of events that only inform."""

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientgo.api.core_v1 import ObjectReference
-from clientgo.copies import CopyableError
 from clientgo.meta import NoMetadataError, metadata_of
+from clientgo.util.copies import CopyableError
 
 
 class NoReferenceError(CopyableError, ValueError):

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clientgo.api.core_v1 import Event
-from clientgo.copies import uncopyable
+from clientgo.util.copies import uncopyable
 
 if TYPE_CHECKING:
     from clientgo.client import Client

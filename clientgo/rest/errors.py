@@ -16,7 +16,7 @@ from typing import Final
 
 import urllib3.exceptions
 
-from clientgo.copies import CopyableError
+from clientgo.util.copies import CopyableError
 
 _NOT_NOW: Final = (9, 10)
 _UNKNOWN_AUTHORITY: Final = (2, 18, 19, 20, 21)

@@ -11,10 +11,8 @@ from urllib.parse import quote, urlsplit
 
 from urllib3 import HTTPHeaderDict
 
-from clientgo.copies import uncopyable
-from clientgo.flowcontrol import RateLimiter, TokenBucketRateLimiter
 from clientgo.meta import GroupVersion
-from clientgo.metrics import MetricsProvider, default_provider
+from clientgo.observe.metrics import MetricsProvider, default_provider
 from clientgo.rest.config.rest_config import (
     DEFAULT_BURST,
     ConfigError,
@@ -28,6 +26,8 @@ from clientgo.rest.requests.throttling import ThrottlingLog
 from clientgo.rest.transport.exchange import Headers, Transport
 from clientgo.rest.transport.http_transport import HTTPTransport
 from clientgo.rest.transport.traced import traced_transport
+from clientgo.util.copies import uncopyable
+from clientgo.util.flowcontrol import RateLimiter, TokenBucketRateLimiter
 
 _HEADER_CHARACTERS = "!#$&'*+-.^_`|~"
 """What may stand in a header's name as it is; the rest is escaped with percent signs."""

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TextIO, TypeAlias
 
-from clientgo.copies import uncopyable
-from clientgo.process import renew_in_child
-from clientgo.text.escapes import escaped
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import renew_in_child
+from clientgo.util.text.escapes import escaped
 
 _log = logging.getLogger("clientgo.rest")
 

@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Any, Final, Generic, TypeVar
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 K = TypeVar("K", bound=Hashable)
 

@@ -20,14 +20,14 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import CopyableError, uncopyable
 from clientgo.leaderelection import USUAL_TIMING, Timing, WorkStillRunningError
 from clientgo.meta import AlreadyExistsError, ConflictError
 from clientgo.sharding.assignment import NO_HOLDER, plan
 from clientgo.sharding.ownership import K, Ownership
 from clientgo.sharding.shard_leases import Group, Leases, ShardLeases
-from clientgo.wait import call_when_set
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import CopyableError, uncopyable
+from clientgo.util.wait import call_when_set
 
 _RENEWALS: Final = 3
 """So many times a lease duration the Lease is renewed."""

@@ -10,10 +10,10 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Final, Generic, TypeVar
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import CopyableError, uncopyable
-from clientgo.process import refuse_in_child
 from clientgo.sharding.assignment import shard_of
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import CopyableError, uncopyable
+from clientgo.util.process import refuse_in_child
 
 K = TypeVar("K", bound=Hashable)
 

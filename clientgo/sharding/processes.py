@@ -15,8 +15,8 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from clientgo.process import SupervisedThread
-from clientgo.wait import call_on_signals
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import call_on_signals
 
 NUMBER: Final = "CLIENTGO_PROCESS"
 """The variable with the number of a process, from 1."""

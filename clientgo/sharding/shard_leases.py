@@ -14,11 +14,11 @@ from typing import Any, Final, Protocol
 
 from clientgo.api.coordination_v1 import Lease, LeaseSpec
 from clientgo.client import Client
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.leaderelection import Timing
 from clientgo.meta import ListOptions, NotFoundError, ObjectMeta
 from clientgo.meta.timestamps import format_micro_time
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 LABEL: Final = "clientgo/shards-of"
 """On the Leases of a group; the value is its name."""

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from clientgo.process import SupervisedThread
 from clientgo.sharding.member import ShardMember
-from clientgo.wait import call_when_set
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import call_when_set
 
 
 def work_in_shards(

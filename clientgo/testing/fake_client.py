@@ -18,8 +18,6 @@ import threading
 from typing import Any
 
 from clientgo.client import Client
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import InvalidError
 from clientgo.rest import RestConfig
 from clientgo.testing.fake_clock import AutoClock
@@ -30,6 +28,8 @@ from clientgo.testing.fakes.object_reaction import ObjectReaction
 from clientgo.testing.fakes.reactors import Reactor, Reactors
 from clientgo.testing.tracker.object_tracker import ObjectTracker
 from clientgo.testing.tracker.realism import Realism
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 
 @uncopyable("it has locks; make one in each process")

@@ -21,9 +21,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from clientgo.clock import nanoseconds
-from clientgo.copies import uncopyable
-from clientgo.wait import call_when_set
+from clientgo.util.clock import nanoseconds
+from clientgo.util.copies import uncopyable
+from clientgo.util.wait import call_when_set
 
 _YEAR_2000 = 946684800.0
 

@@ -7,9 +7,9 @@ Promises the checks of the real recorder, because it is the same class. Differs 
 from __future__ import annotations
 
 from clientgo.api.core_v1 import Event
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.record import EventRecorder
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 
 @uncopyable("it has locks; make one in each process")

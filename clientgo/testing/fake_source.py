@@ -6,7 +6,7 @@ change once and in order. It injects faults: changes that watches miss, expired 
 requests that fail, streams that break or contain garbage.
 
 Does not promise to be an API server: no selectors, no validation. Use
-``clientgo.apiserver.EmbeddedAPIServer`` for that.
+``clientgo.testcluster.server.EmbeddedAPIServer`` for that.
 
 Upstream: ``tools/cache/testing`` FakeControllerSource.
 """
@@ -18,7 +18,6 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from clientgo.copies import uncopyable
 from clientgo.meta import (
     INITIAL_EVENTS_END,
     EventType,
@@ -35,6 +34,7 @@ from clientgo.meta import (
 )
 from clientgo.meta.errors import GatewayTimeoutError, StatusError
 from clientgo.meta.status import Status, StatusCause, StatusDetails
+from clientgo.util.copies import uncopyable
 
 Event = WatchEvent[Any]
 

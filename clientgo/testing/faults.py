@@ -20,8 +20,8 @@ from typing import Self
 
 from msgspec import structs
 
-from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.faults import (
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.server.faults import (
     WRITES,
     CloseWatches,
     CutAnswers,
@@ -39,7 +39,7 @@ from clientgo.apiserver.faults import (
     StaleLists,
     WithholdBookmarks,
 )
-from clientgo.copies import uncopyable
+from clientgo.util.copies import uncopyable
 
 __all__ = [
     "FailRequests",

@@ -13,9 +13,9 @@ from typing import Any, Self, TypeVar
 
 from clientgo.cache import Lister, wait_for_cache_sync
 from clientgo.client import Client
-from clientgo.copies import CopyableError
 from clientgo.informers import SharedInformerFactory
 from clientgo.meta import NotFoundError, Resource
+from clientgo.util.copies import CopyableError
 
 R = TypeVar("R", bound=Resource)
 

@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from clientgo.apiserver import EmbeddedAPIServer
     from clientgo.client import Client
+    from clientgo.testcluster.server import EmbeddedAPIServer
+    from clientgo.testcluster.workloads import WorkloadSimulator
     from clientgo.testing.operator.captures import LogCapture, MetricCapture
     from clientgo.testing.operator.fake_cluster import FakeCluster
     from clientgo.testing.rbac_server import RBACServer
-    from clientgo.workloads import WorkloadSimulator
 
 
 @pytest.fixture
 def kube_api_server() -> Iterator[EmbeddedAPIServer]:
     """An API server in this process; ``inject`` makes it misbehave."""
-    from clientgo.apiserver import EmbeddedAPIServer
+    from clientgo.testcluster.server import EmbeddedAPIServer
 
     with EmbeddedAPIServer() as server:
         yield server
@@ -61,7 +61,7 @@ def rbac_server() -> Iterator[RBACServer]:
 @pytest.fixture
 def workloads(kube_api_server: EmbeddedAPIServer) -> Iterator[WorkloadSimulator]:
     """Simulated controllers, scheduler and kubelets for ``kube_api_server``."""
-    from clientgo.workloads import simulate
+    from clientgo.testcluster.workloads import simulate
 
     with simulate(kube_api_server) as simulator:
         yield simulator

@@ -29,14 +29,14 @@ import yaml
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.core_v1 import Namespace
-from clientgo.apiserver import Attributes, EmbeddedAPIServer
-from clientgo.certificates import write_private
 from clientgo.client import Client
-from clientgo.copies import CopyableError
 from clientgo.meta import AlreadyExistsError, APIResource, GroupVersion, ObjectMeta
 from clientgo.rest import load_config
+from clientgo.testcluster.server import Attributes, EmbeddedAPIServer
 from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer
+from clientgo.util.certificates import write_private
+from clientgo.util.copies import CopyableError
 
 _FIELD_MANAGER: Final = "clientgo-testing"
 

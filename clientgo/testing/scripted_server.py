@@ -10,8 +10,8 @@ waits for a gate that the test opens, a test waits for requests that arrive::
         ...
         server.wait_for_requests(2)
 
-Does not promise to be an API server; :mod:`clientgo.apiserver` is one. There is nothing like this
-in client-go, whose tests script the HTTP round trip inside the process.
+Does not promise to be an API server; :mod:`clientgo.testcluster.server` is one. There is nothing
+like this in client-go, whose tests script the HTTP round trip inside the process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
-from clientgo.process import SupervisedThread
+from clientgo.util.process import SupervisedThread
 
 
 @dataclass(frozen=True, slots=True)

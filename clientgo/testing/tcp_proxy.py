@@ -14,7 +14,7 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from clientgo.process import SupervisedThread
+from clientgo.util.process import SupervisedThread
 
 _BLOCK = 64 * 1024
 

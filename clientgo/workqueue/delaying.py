@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
-from clientgo.metrics import MetricsProvider
-from clientgo.process import SupervisedThread, ThreadStartError
+from clientgo.observe.metrics import MetricsProvider
+from clientgo.util.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.util.process import SupervisedThread, ThreadStartError
 from clientgo.workqueue.due_heap import DueHeap
 from clientgo.workqueue.ordering import FIFO, Ordering, T
 from clientgo.workqueue.queue import Queue, QueueStatistics

@@ -15,9 +15,15 @@ import threading
 from collections.abc import Hashable
 from typing import Final
 
-from clientgo.clock import Clock
-from clientgo.metrics import NO_METRICS, Instrument, MetricsProvider, default_provider, names
-from clientgo.process import SupervisedThread
+from clientgo.observe.metrics import (
+    NO_METRICS,
+    Instrument,
+    MetricsProvider,
+    default_provider,
+    names,
+)
+from clientgo.util.clock import Clock
+from clientgo.util.process import SupervisedThread
 
 REFRESH_INTERVAL: Final = 0.5
 """Seconds between two refreshes of the ages of items being processed, as in client-go."""

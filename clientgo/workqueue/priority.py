@@ -16,8 +16,8 @@ from collections import Counter
 from functools import partial
 from typing import Any, Final
 
-from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
-from clientgo.metrics import MetricsProvider
+from clientgo.observe.metrics import MetricsProvider
+from clientgo.util.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.workqueue.delaying import check_delay
 from clientgo.workqueue.due_heap import DueHeap
 from clientgo.workqueue.ordering import Ordering, T

@@ -27,11 +27,11 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, cast
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
-from clientgo.metrics import MetricsProvider
-from clientgo.process import refuse_in_child
-from clientgo.trace import NOT_TRACED, Syncing, TracedSync, active_trace
+from clientgo.observe.metrics import MetricsProvider
+from clientgo.observe.trace import NOT_TRACED, Syncing, TracedSync, active_trace
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import refuse_in_child
 from clientgo.workqueue.lock import QueueLock
 from clientgo.workqueue.metrics import QueueMetrics
 from clientgo.workqueue.ordering import FIFO, Ordering, T
@@ -98,7 +98,7 @@ class Queue(Generic[T]):
                 queue.done(item)
 
     Items are hashable and compared by equality. `name` labels the metrics, which go to `metrics`
-    (by default to `clientgo.metrics.default_provider()`); a queue without a name has none.
+    (by default to `clientgo.observe.metrics.default_provider()`); a queue without a name has none.
     Leaving a ``with`` block shuts the queue down. Thread-safe; a signal handler may call what adds,
     `done`, `shut_down`, and what reads, also if it interrupts an operation of the queue.
 

@@ -15,9 +15,9 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
-from clientgo.flowcontrol import TokenBucket
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.flowcontrol import TokenBucket
 
 T_contra = TypeVar("T_contra", bound=Hashable, contravariant=True)
 T = TypeVar("T", bound=Hashable)

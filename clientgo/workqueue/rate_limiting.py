@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.metrics import MetricsProvider
+from clientgo.observe.metrics import MetricsProvider
+from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.workqueue.delaying import DelayingQueue
 from clientgo.workqueue.ordering import Ordering, T
 from clientgo.workqueue.rate_limiters import RateLimiter, default_controller_rate_limiter

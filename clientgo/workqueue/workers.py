@@ -16,8 +16,8 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Final, Generic, TypeVar
 
-from clientgo.process import SupervisedThread, ThreadStartError, start_threads
-from clientgo.wait import StopEvent, call_when_set
+from clientgo.util.process import SupervisedThread, ThreadStartError, start_threads
+from clientgo.util.wait import StopEvent, call_when_set
 from clientgo.workqueue.rate_limiting import RateLimitingQueue
 
 T = TypeVar("T", bound=Hashable)

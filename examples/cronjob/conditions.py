@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from clientgo.clock import Clock
 from clientgo.operator.status import set_condition
+from clientgo.util.clock import Clock
 from examples.cronjob.api import CronJob
 
 

@@ -15,14 +15,14 @@ from typing import Any
 import yaml
 
 from clientgo.api.batch_v1 import Job, JobCondition, JobStatus
-from clientgo.certificates import make_throw_away_pair, write_pair
 from clientgo.client import Client
 from clientgo.meta import InvalidError
 from clientgo.meta.timestamps import format_time
 from clientgo.operator import Context, Manager, Result, controller
 from clientgo.operator.webhooks import WebhookOptions
-from clientgo.scaffold import apply, by_url, webhook_configurations
 from clientgo.testing.observer import Observer
+from clientgo.tools.scaffold import apply, by_url, webhook_configurations
+from clientgo.util.certificates import make_throw_away_pair, write_pair
 from examples.cronjob.api import CronJob
 from examples.cronjob.main import NAME, new_manager
 from examples.embedded import embedded, see

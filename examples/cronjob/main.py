@@ -9,7 +9,7 @@ from datetime import UTC, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from clientgo.logs import setup_logging
+from clientgo.observe.logs import setup_logging
 from clientgo.operator import LeaderElection, Manager
 from clientgo.operator.webhooks import WebhookOptions
 from clientgo.rest import load_config

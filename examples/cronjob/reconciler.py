@@ -33,7 +33,7 @@ from clientgo.operator.permissions import rbac
 from clientgo.operator.webhooks import FieldErrors
 from clientgo.record import NoReferenceError, get_reference
 from clientgo.rest import TransportError
-from clientgo.text.cron_schedule import Cron
+from clientgo.util.text.cron_schedule import Cron
 from examples.cronjob.api import GROUP, ConcurrencyPolicy, CronJob
 from examples.cronjob.conditions import (
     CREATION_FAILED,

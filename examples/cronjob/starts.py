@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from clientgo.text.cron_schedule import Cron
+from clientgo.util.text.cron_schedule import Cron
 
 MOST_MISSED: Final = 100
 """Starts in a row. With more, a clock is wrong or the schedule is too dense."""

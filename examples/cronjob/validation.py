@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Final
 
 from clientgo.operator.webhooks import FieldErrors, path
-from clientgo.text.cron import CronError
-from clientgo.text.cron_schedule import YEARS, Cron
+from clientgo.util.text.cron import CronError
+from clientgo.util.text.cron_schedule import YEARS, Cron
 from examples.cronjob.api import CronJob
 
 LONGEST_NAME: Final = 63 - len("-1234567890")

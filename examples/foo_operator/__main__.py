@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clientgo.logs import setup_logging
+from clientgo.observe.logs import setup_logging
 from clientgo.operator import Manager
 from examples.foo_operator.reconciler import FooReconciler
 

@@ -11,8 +11,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-from clientgo.study.page import exported
-from clientgo.study.recording import load_recording
+from clientgo.tools.study.page import exported
+from clientgo.tools.study.recording import load_recording
 from hack.site.links import DOCS, ROOT, for_the_site, linked, page_of
 
 _PICTURE = re.compile(r"<p><img [^>]*assets/([\w/-]+)\.svg[^>]*></p>")

@@ -21,7 +21,7 @@ from clientgo.api.core_v1 import Container, Event, PodSpec, PodTemplateSpec, Sec
 from clientgo.api.meta_v1 import LabelSelector
 from clientgo.codegen.openapi_types import MODULES
 from clientgo.meta import Codec, ObjectMeta, Resource, Scheme, resource_of
-from clientgo.schema.openapi import openapi_documents
+from clientgo.testcluster.schema.openapi import openapi_documents
 
 _DOCUMENTS = [json.loads(document.text) for document in openapi_documents().values()]
 _SCHEMAS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from clientgo.metrics import Metric
+from clientgo.observe.metrics import Metric
 
 
 class RecordingProvider:

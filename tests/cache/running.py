@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler
-from clientgo.wait import Backoff, BackoffManager
+from clientgo.util.wait import Backoff, BackoffManager
 from tests.cache.builders import ref
 
 TIMEOUT = 60.0

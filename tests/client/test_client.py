@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from clientgo.client import Client, EmptyDiscoveryError
-from clientgo.flowcontrol import AlwaysRateLimiter
 from clientgo.meta import APIResource, GroupVersion
 from clientgo.rest import ConfigError, RestConfig
 from clientgo.testing.fakes.fake_transport import FakeTransport
 from clientgo.testing.scripted_server import ScriptedServer, answer_json
+from clientgo.util.flowcontrol import AlwaysRateLimiter
 
 PODS = APIResource(version="v1", kind="Pod", plural="pods")
 FOOS = APIResource(group="g.io", version="v1", kind="Foo", plural="foos")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer
 
 
 @pytest.fixture(scope="module")

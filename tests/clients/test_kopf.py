@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from kubernetes import client, config, dynamic, utils, watch
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.clients.objects import API_VERSION, GROUP, config_map, widget, widget_crd
 
 kopf = pytest.importorskip("kopf", reason="kopf is not installed")

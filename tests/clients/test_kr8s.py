@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.clients.objects import API_VERSION, GROUP, config_map, deployment, widget, widget_crd
 
 pytest.importorskip("kr8s", reason="kr8s is not installed")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.clients.kubectl import Kubectl, KubectlError, version
 from tests.clients.objects import GROUP, config_map, deployment, widget, widget_crd
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.clients.kubectl import Kubectl, KubectlError, version
 
 VERSION = version()

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from clientgo.api.core_v1 import Node
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
-from clientgo.workloads import WorkloadSimulator, simulate
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.workloads import WorkloadSimulator, simulate
 from tests.clients.kubectl import Kubectl, KubectlError, version
 
 pytestmark = pytest.mark.skipif(version() is None, reason="kubectl is not on PATH")

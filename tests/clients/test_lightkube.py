@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.clients.objects import GROUP, VERSION, config_map, deployment, widget, widget_crd
 
 pytest.importorskip("lightkube", reason="lightkube is not installed")

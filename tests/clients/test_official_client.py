@@ -12,7 +12,7 @@ from kubernetes.leaderelection.electionconfig import Config
 from kubernetes.leaderelection.leaderelection import LeaderElection
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.clients.objects import (
     API_VERSION,
     GROUP,

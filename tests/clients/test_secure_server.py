@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from kubernetes import client, config
 
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import APIResource
 from clientgo.rest import load_config
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.clients.kubectl import Kubectl, version
 
 NAMESPACES = APIResource(version="v1", kind="Namespace", plural="namespaces", namespaced=False)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clientgo.codegen.schemas.type_schema import resource_schema
 from clientgo.meta import Resource
 from clientgo.meta.json_values import without_nulls
-from clientgo.schema import StructuralSchema
+from clientgo.testcluster.schema import StructuralSchema
 from tests.codegen.declared_types import TYPES, class_types, kind_with
 
 

@@ -12,7 +12,6 @@ import yaml
 from msgspec import Meta
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.codegen.crd import custom_resource_definition, definitions_of
 from clientgo.codegen.schemas.type_place import TypeSchemaError
@@ -28,6 +27,7 @@ from clientgo.meta.markers import (
     marked,
 )
 from clientgo.rest import load_config
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.observer import Observer
 from sample_controller.types import Foo
 

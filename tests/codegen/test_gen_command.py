@@ -11,12 +11,12 @@ import yaml
 
 from clientgo.__main__ import main
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.codegen.crd import custom_resource_definition
 from clientgo.codegen.manifests import manifest_text
 from clientgo.meta import ObjectMeta
 from clientgo.rest import load_config
+from clientgo.testcluster.server import EmbeddedAPIServer
 from sample_controller.types import Foo
 from tests.codegen.loading import load
 

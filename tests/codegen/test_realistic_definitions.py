@@ -16,13 +16,13 @@ from clientgo.api.autoscaling_v2 import HorizontalPodAutoscaler
 from clientgo.api.batch_v1 import CronJob
 from clientgo.api.core_v1 import Node, Pod, Service
 from clientgo.api.networking_v1 import Ingress
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.codegen.crd import custom_resource_definition
 from clientgo.codegen.schemas.type_schema import resource_schema
 from clientgo.codegen.type_sources import kind_of_crd
 from clientgo.meta import APIResource, Resource, resource_of
-from clientgo.schema import SchemaError, StructuralSchema
+from clientgo.testcluster.schema import SchemaError, StructuralSchema
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.codegen.declared_types import TYPES, class_types, kind_with
 from tests.codegen.drawn_schemas import SCHEMAS, Schema
 from tests.codegen.loading import typed

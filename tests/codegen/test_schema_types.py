@@ -20,8 +20,8 @@ from clientgo.codegen.schema_types import Kind, types_module
 from clientgo.codegen.schemas.type_schema import resource_schema
 from clientgo.codegen.type_sources import kinds_of_openapi, openapi_definitions
 from clientgo.meta import APIResource, Codec, resource_of
-from clientgo.schema import SchemaError, StructuralSchema
-from clientgo.schema.openapi import openapi_documents
+from clientgo.testcluster.schema import SchemaError, StructuralSchema
+from clientgo.testcluster.schema.openapi import openapi_documents
 from tests.codegen.drawn_schemas import SCHEMAS, objects, values_of
 from tests.codegen.loading import FOOS, load, text_of, typed
 from tests.codegen.schema_essence import essence

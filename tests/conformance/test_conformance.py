@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.controllers import garbage_collector, quotas
-from clientgo.apiserver.faults.injection import FaultInjector
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.server.controllers import garbage_collector, quotas
+from clientgo.testcluster.server.faults.injection import FaultInjector
 from hack import conformance
 from tests.conformance.replay import (
     GENERATED,

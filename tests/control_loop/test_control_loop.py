@@ -17,8 +17,8 @@ from clientgo.client import Client
 from clientgo.control_loop import ControlLoop
 from clientgo.leaderelection import LeadershipLostError, Timing
 from clientgo.meta import ObjectMeta, ObjectName
-from clientgo.metrics import NO_METRICS, set_default_provider
-from clientgo.serving import Request, ServingError
+from clientgo.observe.metrics import NO_METRICS, set_default_provider
+from clientgo.observe.serving import Request, ServingError
 from clientgo.sharding import Ownership, ShardLeases, ShardMember
 from tests.background import Background
 

@@ -13,7 +13,7 @@ from contextvars import Context
 from pathlib import Path
 from typing import Any
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.docs.pages import Block, blocks_of
 
 

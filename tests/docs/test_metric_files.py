@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from clientgo.metrics import Metric, names
+from clientgo.observe.metrics import Metric, names
 from clientgo.operator import metrics as operator_metrics
 from tests.docs.pages import DOCS
 

@@ -12,13 +12,13 @@ import pytest
 
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import Event
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta, deep_copy
 from clientgo.rest import load_config
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.workloads import WorkloadSimulator
 from clientgo.testing.observer import Observer
-from clientgo.wait import retry_on_conflict
-from clientgo.workloads import WorkloadSimulator
+from clientgo.util.wait import retry_on_conflict
 from sample_controller.demo import install_crd, run_controller, running
 from sample_controller.types import Foo, FooSpec
 

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.rest import RestConfig
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.tcp_proxy import TCPProxy
 from sample_controller.__main__ import main
 from sample_controller.demo import install_crd, run_controller, running

@@ -18,15 +18,15 @@ import yaml
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.core_v1 import Namespace
-from clientgo.apiserver import Application, EmbeddedAPIServer
-from clientgo.apiserver import server as apiserver
-from clientgo.apiserver.faults import StaleLists
-from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
 from clientgo.client import Client
 from clientgo.leaderelection import USUAL_TIMING
 from clientgo.meta import ObjectMeta
 from clientgo.rest import load_config
-from clientgo.workloads import WorkloadSimulator
+from clientgo.testcluster.server import Application, EmbeddedAPIServer
+from clientgo.testcluster.server import server as apiserver
+from clientgo.testcluster.server.faults import StaleLists
+from clientgo.testcluster.server.requests.request_info import RequestInfo, parse_path
+from clientgo.testcluster.workloads import WorkloadSimulator
 from sample_controller.demo import install_crd, running
 from sample_controller.options import Election, parse_options
 from tests.e2e.conftest import World

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.cache import SharedIndexInformer, wait_for_cache_sync
 from clientgo.client import Client, ResourceListWatch
 from clientgo.rest import RestConfig
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.tcp_proxy import TCPProxy
 from sample_controller.demo import run_controller, running
 from sample_controller.types import Foo

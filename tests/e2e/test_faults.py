@@ -13,12 +13,13 @@ import pytest
 from clientgo.api.apps_v1 import Deployment, DeploymentSpec
 from clientgo.api.core_v1 import Container, PodSpec, PodTemplateSpec
 from clientgo.api.meta_v1 import LabelSelector
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.cache.client_go.pager import DEFAULT_PAGE_SIZE
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
 from clientgo.meta.timestamps import parse_time
 from clientgo.rest import Identity, RestConfig, load_config
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.workloads import WorkloadSimulator
 from clientgo.testing.faults import (
     WRITES,
     CloseWatches,
@@ -39,7 +40,6 @@ from clientgo.testing.faults import (
     stale_view,
     unobserved_state,
 )
-from clientgo.workloads import WorkloadSimulator
 from sample_controller.demo import install_crd, run_controller, running
 from tests.e2e.conftest import World
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from clientgo.api.core_v1 import Namespace
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
-from clientgo.workloads import WorkloadSimulator
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.workloads import WorkloadSimulator
 from sample_controller.demo import running
 from tests.e2e.conftest import World
 from tests.e2e.program import FREE_PORTS, Program, container_command

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from clientgo.testcluster.workloads import WorkloadSimulator
 from clientgo.testing.rbac_server import RBACServer
-from clientgo.workloads import WorkloadSimulator
 from sample_controller.demo import running
 from tests.e2e.conftest import World
 from tests.e2e.program import DEPLOY, FREE_PORTS, ROOT, Program, container_command

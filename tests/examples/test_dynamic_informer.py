@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from clientgo.api.core_v1 import ConfigMap
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.examples.running import Running, kubeconfig_of
 
 

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 from clientgo.api.core_v1 import ConfigMap
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.observer import Observer
 from tests.examples.running import ROOT, Running, kubeconfig_of
 

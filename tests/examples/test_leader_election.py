@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.examples.running import ROOT, Running
 
 EXAMPLE = ROOT / "examples" / "leader_election.py"

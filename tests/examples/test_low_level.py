@@ -9,10 +9,10 @@ import yaml
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.batch_v1 import Job, JobCondition, JobSpec, JobStatus
 from clientgo.api.core_v1 import ConfigMap, Container, Namespace, PodSpec, PodTemplateSpec
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import APIResource, ObjectMeta
 from clientgo.meta.timestamps import format_time
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer
 from tests.examples.running import ROOT, Running, kubeconfig_of

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.observer import Observer
 from examples.schema_poller import Schema
 from examples.secret_routes import Route

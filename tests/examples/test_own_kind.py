@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-from clientgo.schema import StructuralSchema
+from clientgo.testcluster.schema import StructuralSchema
 from tests.examples.running import ROOT, printed_by
 
 EXAMPLE = ROOT / "examples" / "own_kind.py"

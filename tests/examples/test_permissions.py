@@ -14,11 +14,11 @@ from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ObjectMeta, Resource
 from clientgo.operator import LeaderElection, Manager
-from clientgo.scaffold.inferred_rules import controller_rules
-from clientgo.scaffold.manifests.roles import operator_roles
+from clientgo.testcluster.workloads import WorkloadSimulator
 from clientgo.testing.observer import Observer
 from clientgo.testing.rbac_server import RBACServer
-from clientgo.workloads import WorkloadSimulator
+from clientgo.tools.scaffold.inferred_rules import controller_rules
+from clientgo.tools.scaffold.manifests.roles import operator_roles
 from examples.cronjob.api import CronJob
 from examples.cronjob.demo import JobSimulator, sample
 from examples.cronjob.main import new_manager as new_cronjob_manager

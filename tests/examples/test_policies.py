@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ForbiddenError
-from clientgo.scaffold.installing import apply
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.tools.scaffold.installing import apply
 from tests.examples.running import ROOT
 
 

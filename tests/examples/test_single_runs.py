@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from clientgo.api.core_v1 import ConfigMap, Pod
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta, OwnerReference
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.examples.running import ROOT, printed_by
 
 

@@ -23,7 +23,7 @@ from clientgo.cache import (
 from clientgo.client import Client, ResourceListWatch
 from clientgo.meta import deep_copy, object_key
 from clientgo.rest import RestConfig
-from clientgo.wait import Backoff, BackoffManager
+from clientgo.util.wait import Backoff, BackoffManager
 from sample_controller.types import Foo
 from tests.field.objects import FOOS, NAMESPACE, PODS
 from tests.field.subject import Call, Handler, Options

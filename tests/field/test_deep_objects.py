@@ -9,7 +9,6 @@ import msgspec
 import pytest
 import urllib3
 
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.cache import SharedIndexInformer
 from clientgo.client import Client, ResourceListWatch
 from clientgo.meta import (
@@ -20,15 +19,16 @@ from clientgo.meta import (
     Unstructured,
     resource,
 )
+from clientgo.observe.serving import Request
 from clientgo.operator.webhooks import AdmissionContext, Webhooks, validate
 from clientgo.operator.webhooks.endpoint import CallLimiter
 from clientgo.rest import RestConfig
-from clientgo.serving import Request
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.scripted_server import Script, answer, chunk, send, stay_silent, watch_begin
-from tests.apiserver.http_api import CRDS, Api
 from tests.field.informers import running, running_pod_informer
 from tests.field.objects import NAMESPACE, bookmark, deleted, key, keys, listing, modified, pod
 from tests.field.scenario import Field, logged
+from tests.testcluster.server.http_api import CRDS, Api
 
 JSON = {"Content-Type": "application/json"}
 LEVELS = (12_000, 100_000)

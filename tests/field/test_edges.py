@@ -17,12 +17,12 @@ from clientgo.cache import ListWatchError, SharedIndexInformer, wait_for_cache_s
 from clientgo.codegen.layout import laid_out
 from clientgo.codegen.schema_types import types_module
 from clientgo.codegen.type_sources import kind_of_crd
-from clientgo.logs import TextFormatter
 from clientgo.meta import Codec, ForbiddenError, ObjectMeta
+from clientgo.observe.logs import TextFormatter
 from clientgo.operator.errors import ConfigError
 from clientgo.rest import TransportTimeoutError
-from clientgo.scaffold.new_files import KindNames
 from clientgo.testing import FakeClient
+from clientgo.tools.scaffold.new_files import KindNames
 from tests.background import Background
 
 RAW = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"},"new":[1]}'

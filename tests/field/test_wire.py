@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from clientgo.api.core_v1 import Pod
-from clientgo.certificates import make_client_pair, make_serving_pair
 from clientgo.client import Client
 from clientgo.rest import (
     Identity,
@@ -21,6 +20,7 @@ from clientgo.rest import (
     client_certificate,
 )
 from clientgo.testing.scripted_server import answer, answer_json, send
+from clientgo.util.certificates import make_client_pair, make_serving_pair
 from tests.field.collection import open_watch
 from tests.field.informers import running_pod_informer
 from tests.field.objects import NAMESPACE, added, keys, listing, pod

@@ -21,10 +21,10 @@ from clientgo.meta import (
     Scheme,
     resource_of,
 )
-from clientgo.metrics import NO_METRICS, set_default_provider
-from clientgo.metrics.names import INFORMER_QUEUED_ITEMS
+from clientgo.observe.metrics import NO_METRICS, set_default_provider
+from clientgo.observe.metrics.names import INFORMER_QUEUED_ITEMS
 from tests.informers.fake_client import FakeClient
-from tests.metrics.recording import RecordingProvider
+from tests.observe.metrics.recording import RecordingProvider
 
 
 def config_map(name: str, namespace: str = "ns") -> ConfigMap:

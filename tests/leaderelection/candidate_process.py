@@ -21,7 +21,7 @@ from clientgo.leaderelection import (
     lease_lock_from_config,
     run_or_raise,
 )
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 from tests.leaderelection.shared_clock import SharedClock
 
 TIMING = Timing(lease_duration=60, renew_deadline=59, retry_period=0.3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clientgo.metrics import Metric
+from clientgo.observe.metrics import Metric
 
 
 class Tally:

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from clientgo.clock import RealClock
+from clientgo.util.clock import RealClock
 
 _LOOKS_AGAIN: Final = 0.1
 """Seconds of real time after which a wait looks at the clock again."""

@@ -6,9 +6,9 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 
-from clientgo.clock import Clock
 from clientgo.leaderelection import LeaderElectionRecord
 from clientgo.meta import AlreadyExistsError, ConflictError, InternalServerError, NotFoundError
+from clientgo.util.clock import Clock
 
 
 class SharedLease:

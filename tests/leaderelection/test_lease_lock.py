@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from clientgo.api.coordination_v1 import Lease
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.leaderelection import (
     USUAL_TIMING,
@@ -24,6 +23,7 @@ from clientgo.leaderelection import (
 )
 from clientgo.meta import AlreadyExistsError, ConflictError, NotFoundError
 from clientgo.rest import RequestStoppedError, RestConfig, TransportTimeoutError
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing import FakeRecorder
 from clientgo.testing.scripted_server import ScriptedServer, answer_json, stay_silent
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.clock import REAL_CLOCK
 from clientgo.leaderelection import (
     Ending,
     LeaderElectionConfig,
@@ -23,8 +21,10 @@ from clientgo.leaderelection import (
 from clientgo.leaderelection.lease_watch import LeaseWatch
 from clientgo.meta import ForbiddenError
 from clientgo.rest import RestConfig
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.operator import eventually
-from clientgo.wait import call_when_set
+from clientgo.util.clock import REAL_CLOCK
+from clientgo.util.wait import call_when_set
 from tests.background import Background
 
 LONG = 3600.0

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from clientgo.api.coordination_v1 import Lease
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.tcp_proxy import TCPProxy
 from tests.leaderelection.shared_clock import SharedClock
 from tests.leases import let_lease_end_soon

@@ -23,7 +23,6 @@ from clientgo.meta import (
     resource,
 )
 from clientgo.meta.decoding import decode
-from clientgo.meta.managed_fields import DEDUCED, FieldManager, FieldSet, TypedValueError
 from clientgo.meta.patches import (
     PatchError,
     apply_json_patch,
@@ -32,6 +31,12 @@ from clientgo.meta.patches import (
     create_merge_patch,
 )
 from clientgo.meta.scheme import Scheme
+from clientgo.testcluster.fields.managed_fields import (
+    DEDUCED,
+    FieldManager,
+    FieldSet,
+    TypedValueError,
+)
 
 DEEP = (12_000, 100_000)
 """Levels that no version of Python follows."""

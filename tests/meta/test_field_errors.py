@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.schema import FieldError, Verbatim, aggregate_message
+from clientgo.testcluster.schema import FieldError, Verbatim, aggregate_message
 
 MESSAGES: list[tuple[FieldError, str]] = [
     (FieldError.required("spec"), "Required value"),

@@ -18,7 +18,6 @@ from math import inf
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from clientgo.clock import Clock, nanoseconds
 from clientgo.leaderelection import (
     LeaderElectionConfig,
     LeaderElectionRecord,
@@ -27,6 +26,7 @@ from clientgo.leaderelection import (
     Timing,
 )
 from clientgo.testing import FakeClock
+from clientgo.util.clock import Clock, nanoseconds
 from tests.leaderelection.shared_lease import SharedLease
 
 TIMING = Timing(lease_duration=15, renew_deadline=10, retry_period=2)

@@ -19,7 +19,7 @@ from clientgo.meta import (
     PartialObjectMetadata,
     deep_copy,
 )
-from clientgo.metrics import NO_METRICS, Metric
+from clientgo.observe.metrics import NO_METRICS, Metric
 from clientgo.operator import CacheScope, Context, Manager, OperatorError, watch
 from clientgo.operator.cache.transforms import keep_keys, strip_managed_fields
 from clientgo.operator.errors import (

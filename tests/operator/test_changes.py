@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import pytest
 
-from clientgo.apiserver.faults import FailRequests, Requests
 from clientgo.meta import (
     ConflictError,
     Model,
@@ -24,6 +23,7 @@ from clientgo.operator.change_events import UpdateEvent
 from clientgo.operator.changes import LastReconciled, StateKeeper, digest
 from clientgo.operator.changes.changes import fields_of
 from clientgo.operator.errors import ConfigError, DeclarationError, TerminalError
+from clientgo.testcluster.server.faults import FailRequests, Requests
 from clientgo.testing.operator import replay, run_once
 from tests.operator.world import Gadget, GadgetSpec, Recording, World, gadget
 
@@ -425,6 +425,10 @@ def test_who_compares_and_asks_nothing_imports_nothing_for_it() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "clientgo.operator.controller.controller" in loaded
-    unused = ("clientgo.operator.changes", "clientgo.debug", "clientgo.operator.manager.debugging")
+    unused = (
+        "clientgo.operator.changes",
+        "clientgo.observe.debug",
+        "clientgo.operator.manager.debugging",
+    )
     explanations = {module for module in loaded if module.endswith(".explanation")}
     assert explanations | (loaded & set(unused)) == set()

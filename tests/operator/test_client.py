@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import ConfigMap, Namespace
-from clientgo.apiserver.faults import FailRequests, Requests
 from clientgo.client import PatchKind
 from clientgo.meta import (
     AlreadyExistsError,
@@ -37,6 +36,7 @@ from clientgo.operator.errors import (
     OperatorError,
 )
 from clientgo.rest import RestConfig
+from clientgo.testcluster.server.faults import FailRequests, Requests
 from clientgo.testing.fakes.actions import Action
 from tests.operator.world import (
     Gadget,

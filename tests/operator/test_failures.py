@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver.faults import FailRequests, Requests
 from clientgo.meta import (
     InternalServerError,
     NotFoundError,
@@ -19,6 +18,7 @@ from clientgo.meta import (
     resource,
 )
 from clientgo.operator import Context, ErrorResult, Result, Retry, TerminalError
+from clientgo.testcluster.server.faults import FailRequests, Requests
 from tests.operator.world import Gadget, GadgetSpec, GadgetStatus, Recording, Watcher, World, gadget
 
 LOGGER = "clientgo.operator.reconcile"

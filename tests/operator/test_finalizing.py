@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from clientgo.api.events_v1 import Event
-from clientgo.apiserver.faults import FailRequests, Requests
 from clientgo.meta import (
     APIResource,
     ConflictError,
@@ -26,6 +25,7 @@ from clientgo.operator import Context, Result, retry
 from clientgo.operator.client.object_writes import add_finalizers_now, remove_finalizers_now
 from clientgo.operator.errors import DeclarationError, NamespaceTerminatingError
 from clientgo.operator.finalizers import Finalizers, add_finalizer, has_finalizer, remove_finalizer
+from clientgo.testcluster.server.faults import FailRequests, Requests
 from tests.operator.world import Gadget, GadgetStatus, Recording, World, gadget, part
 
 A = ObjectName("default", "a")

@@ -18,16 +18,16 @@ import pytest
 from clientgo.api.coordination_v1 import Lease
 from clientgo.api.core_v1 import ConfigMap
 from clientgo.api.events_v1 import Event
-from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.requests import reviews
 from clientgo.client import Client
 from clientgo.leaderelection import Leadership
 from clientgo.meta import ObjectMeta
-from clientgo.metrics.prometheus import PrometheusProvider
+from clientgo.observe.metrics.prometheus import PrometheusProvider
 from clientgo.operator import Context, LeaderElection, Manager
 from clientgo.operator.errors import ConfigError, LeadershipLostError, ShutdownTimeoutError
 from clientgo.operator.manager.leader import Leader, check_lease_permissions
 from clientgo.rest import RestConfig
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.server.requests import reviews
 from clientgo.testing import FakeClock
 from tests.leases import let_lease_end_soon
 from tests.operator.pages import ask

@@ -13,8 +13,8 @@ from uuid import UUID
 
 import pytest
 
-from clientgo.logs import ContextFilter, JSONFormatter, setup_logging
 from clientgo.meta import ObjectName, resource_of
+from clientgo.observe.logs import ContextFilter, JSONFormatter, setup_logging
 from clientgo.operator import Context, TerminalError
 from clientgo.operator.runs.run_fields import (
     SWITCH,

@@ -16,11 +16,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
-from clientgo.apiserver.faults import FailRequests, Requests
 from clientgo.cache import SharedIndexInformer
 from clientgo.client import Client
 from clientgo.meta import ForbiddenError, ObjectName
-from clientgo.metrics.prometheus import PrometheusProvider
+from clientgo.observe.metrics.prometheus import PrometheusProvider
 from clientgo.operator import Context, Manager, ManagerConfig, watch
 from clientgo.operator.cache.scope import ALL
 from clientgo.operator.errors import (
@@ -34,6 +33,7 @@ from clientgo.operator.errors import (
 from clientgo.operator.manager.life_cycle import RunnableGroup
 from clientgo.operator.sources import inbound
 from clientgo.rest import RestConfig, limiter_of
+from clientgo.testcluster.server.faults import FailRequests, Requests
 from clientgo.testing.fakes.actions import Action
 from tests.leftover_threads import no_thread_left
 from tests.operator.pages import ask
@@ -340,7 +340,7 @@ def run_program(script: str) -> subprocess.CompletedProcess[str]:
     """Run a program with ``manager``, on a server of its own."""
     head = """
         import signal, threading, time
-        from clientgo.apiserver import EmbeddedAPIServer
+        from clientgo.testcluster.server import EmbeddedAPIServer
         from clientgo.operator import Manager
 
         server = EmbeddedAPIServer()

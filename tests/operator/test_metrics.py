@@ -11,17 +11,17 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
-from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.faults import FreezeWatches
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ObjectName
-from clientgo.metrics.prometheus import PrometheusProvider
+from clientgo.observe.metrics.prometheus import PrometheusProvider
+from clientgo.observe.serving import Response
 from clientgo.operator import Context, Manager, Predicate, Result, TerminalError
 from clientgo.operator.controller import Controller
 from clientgo.operator.errors import ConfigError
 from clientgo.rest import RestConfig
-from clientgo.serving import Response
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.server.faults import FreezeWatches
 from tests.operator.pages import ask
 from tests.operator.world import PATIENCE, Gadget, Part, Recording, World, gadget, part
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.faults import FailRequests, Requests
-from clientgo.apiserver.requests import reviews
+from clientgo.observe.serving import Request, Response
 from clientgo.operator import Manager
 from clientgo.operator.manager.metrics_access import MetricsAccess
-from clientgo.serving import Request, Response
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.server.faults import FailRequests, Requests
+from clientgo.testcluster.server.requests import reviews
 from tests.operator.pages import ask
 from tests.operator.world import World
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver.faults import CloseWatches, ExpireHistory, FailRequests, Requests
 from clientgo.meta import (
     ConflictError,
     ServiceUnavailableError,
@@ -20,6 +19,7 @@ from clientgo.meta import (
 from clientgo.meta.status import Status, StatusDetails
 from clientgo.operator import Context, Result, TerminalError, retry
 from clientgo.rest import ServerRefusedError
+from clientgo.testcluster.server.faults import CloseWatches, ExpireHistory, FailRequests, Requests
 from tests.operator.world import (
     PATIENCE,
     Gadget,

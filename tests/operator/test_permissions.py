@@ -6,7 +6,7 @@ import pytest
 
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.permissions import PolicyRule, rbac, rules_on
-from clientgo.scaffold.manifests.roles import merged
+from clientgo.tools.scaffold.manifests.roles import merged
 
 
 def _rule(resource: str, *verbs: str, group: str = "", names: tuple[str, ...] = ()) -> PolicyRule:

@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from clientgo.meta import ObjectName, resource_of
-from clientgo.metrics.prometheus import PrometheusProvider
+from clientgo.observe.metrics.prometheus import PrometheusProvider
 from clientgo.operator import CacheScope, Context, Predicate, watch
 from clientgo.operator.cache.scope import EVERYWHERE
 from clientgo.operator.change_events import CreateEvent, DeleteEvent, GenericEvent, UpdateEvent

@@ -11,7 +11,6 @@ import pytest
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.apps_v1 import Deployment
-from clientgo.apiserver.faults import FreezeWatches, Requests
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ForbiddenError, ObjectName, deep_copy
 from clientgo.operator import Context, Predicate, Source, watch
@@ -26,6 +25,7 @@ from clientgo.operator.errors import AlreadyStartedError, CacheSyncTimeoutError
 from clientgo.operator.mappers import by_name
 from clientgo.operator.sources import channel
 from clientgo.rest import RestConfig
+from clientgo.testcluster.server.faults import FreezeWatches, Requests
 from clientgo.testing.fakes.actions import Action
 from clientgo.testing.faults import unobserved_state
 from clientgo.testing.operator import eventually
@@ -39,7 +39,7 @@ from tests.operator.world import (
     give_up_waiting_when_refused,
     part,
 )
-from tests.workloads.objects import deployment
+from tests.testcluster.workloads.objects import deployment
 
 A = ObjectName("default", "a")
 

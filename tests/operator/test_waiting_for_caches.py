@@ -16,7 +16,7 @@ from clientgo.operator.cache.scope import EVERYWHERE
 from clientgo.operator.controller.sources import ControllerSources
 from clientgo.operator.errors import CacheSyncTimeoutError
 from clientgo.testing.fakes.actions import Action
-from clientgo.wait import wait_for_event
+from clientgo.util.wait import wait_for_event
 from tests.background import Background
 from tests.operator.world import PATIENCE, Gadget, Part, Recording, World, gadget
 

@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
-from clientgo.clock import REAL_CLOCK
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource
 from clientgo.operator import Context, Manager, Result
@@ -21,9 +19,11 @@ from clientgo.operator.controller import Controller
 from clientgo.operator.controller.sources import ControllerSources
 from clientgo.operator.status import ObservedGeneration
 from clientgo.rest import HTTPTransport, RestConfig
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing import FakeClock
 from clientgo.testing.operator import eventually
 from clientgo.testing.recording_transport import RecordingTransport
+from clientgo.util.clock import REAL_CLOCK
 
 PATIENCE = 60.0
 """Real seconds after which something that has not happened counts as a failure."""

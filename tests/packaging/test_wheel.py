@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from clientgo.api.core_v1 import ConfigMap
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.packaging.installed import ROOT, Installed, build_wheel
 
 
@@ -45,7 +45,7 @@ def test_every_public_name_can_be_imported_or_says_which_extra_it_needs(plain: I
     """Without extras."""
     program = """
 import importlib, pkgutil, clientgo
-from clientgo.extras import MissingExtraError
+from clientgo.util.extras import MissingExtraError
 
 for module in pkgutil.walk_packages(clientgo.__path__, "clientgo."):
     if not module.ispkg:
@@ -64,7 +64,7 @@ for module in pkgutil.walk_packages(clientgo.__path__, "clientgo."):
 
     assert done.returncode == 0, done.stderr
     assert "UNEXPLAINED" not in done.stdout
-    assert "clientgo.apiserver the embedded API server needs the package" in done.stdout
+    assert "clientgo.testcluster.server the embedded API server needs the package" in done.stdout
     assert len(done.stdout.splitlines()) < 10, done.stdout
 
 
@@ -100,17 +100,17 @@ print(sorted(early), sorted(re.match("[a-z0-9]+", text)[0] for text in needed))
 @pytest.mark.parametrize(
     ("statement", "extra"),
     [
-        ("from clientgo.apiserver import EmbeddedAPIServer", "apiserver"),
-        ("import clientgo.metrics.prometheus", "metrics"),
-        ("import clientgo.serving.metrics", "metrics"),
-        ("import clientgo.trace.otel", "otel"),
+        ("from clientgo.testcluster.server import EmbeddedAPIServer", "apiserver"),
+        ("import clientgo.observe.metrics.prometheus", "metrics"),
+        ("import clientgo.observe.serving.metrics", "metrics"),
+        ("import clientgo.observe.trace.otel", "otel"),
         (
-            "from clientgo.certificates import make_authority\n"
+            "from clientgo.util.certificates import make_authority\n"
             "make_authority('a', now=0.0, lifetime=1.0)",
             "operator",
         ),
         (
-            "from clientgo.text.go_regexp import compile_go_regexp; compile_go_regexp('a+')",
+            "from clientgo.util.text.go_regexp import compile_go_regexp; compile_go_regexp('a+')",
             "schema",
         ),
     ],

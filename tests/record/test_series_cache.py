@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from clientgo.api.core_v1 import ObjectReference
 from clientgo.api.events_v1 import Event
-from clientgo.clock import Clock
 from clientgo.meta import ObjectMeta
 from clientgo.record import same_series_and_note
 from clientgo.record.series.series_cache import SeriesCache
 from clientgo.testing import AutoClock
+from clientgo.util.clock import Clock
 
 
 def series_event(note: str = "n", *, action: str = "Bind", rv: str = "1") -> Event:

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from clientgo.clock import REAL_CLOCK
-from clientgo.flowcontrol import NeverRateLimiter, TokenBucketRateLimiter
 from clientgo.meta import (
     Codec,
     ServiceUnavailableError,
@@ -41,6 +39,8 @@ from clientgo.testing.scripted_server import (
     watch_begin,
     watch_end,
 )
+from clientgo.util.clock import REAL_CLOCK
+from clientgo.util.flowcontrol import NeverRateLimiter, TokenBucketRateLimiter
 from tests.background import Background
 
 CODEC = Codec(Unstructured)

@@ -5,7 +5,6 @@ import dataclasses
 
 import pytest
 
-from clientgo.flowcontrol import AlwaysRateLimiter
 from clientgo.rest import (
     ConfigError,
     Identity,
@@ -17,6 +16,7 @@ from clientgo.rest import (
     limiter_of,
 )
 from clientgo.testing import AutoClock
+from clientgo.util.flowcontrol import AlwaysRateLimiter
 
 
 @pytest.mark.parametrize(

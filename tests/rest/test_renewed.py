@@ -11,7 +11,7 @@ import pytest
 from clientgo.rest import ConfigError, Identity
 from clientgo.rest.config.auth.renewed import AbandonedError, Fresh, RenewedCredentials
 from clientgo.testing import FakeClock
-from clientgo.wait import StopEvent
+from clientgo.util.wait import StopEvent
 
 _TIMEOUT = 30.0
 TOGETHER = 8

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.metrics import Metric
+from clientgo.observe.metrics import Metric
 from clientgo.rest import ConnectionLostError, RestClient, RestConfig
 from clientgo.rest.requests.request_metrics import RequestMetrics
 from clientgo.testing import AutoClock

@@ -17,7 +17,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from clientgo.client import Client
-from clientgo.metrics.prometheus import PrometheusProvider
+from clientgo.observe.metrics.prometheus import PrometheusProvider
+from clientgo.observe.trace import Recorder, tracing
 from clientgo.rest import (
     RestClient,
     RestConfig,
@@ -25,7 +26,6 @@ from clientgo.rest import (
     load_kubeconfig,
 )
 from clientgo.testing.scripted_server import ScriptedServer, answer_status
-from clientgo.trace import Recorder, tracing
 
 MARK = "S3CRET"
 ENCODED = base64.b64encode(MARK.encode()).decode()

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.certificates import KeyPair, make_authority, make_serving_pair
-from clientgo.clock import REAL_CLOCK
 from clientgo.rest import (
     ConnectionLostError,
     RestClient,
@@ -19,6 +17,8 @@ from clientgo.rest import (
     bearer_token,
 )
 from clientgo.testing.scripted_server import ScriptedServer, answer_json
+from clientgo.util.certificates import KeyPair, make_authority, make_serving_pair
+from clientgo.util.clock import REAL_CLOCK
 from tests.rest.http_proxy import HTTPProxy
 
 PATH = "/api/v1/foos"

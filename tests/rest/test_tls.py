@@ -13,13 +13,6 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from clientgo.certificates import (
-    KeyPair,
-    make_authority,
-    make_client_pair,
-    make_self_signed_pair,
-    make_serving_pair,
-)
 from clientgo.rest import (
     ConfigError,
     Identity,
@@ -32,6 +25,13 @@ from clientgo.rest import (
 )
 from clientgo.rest.config.tls import ssl_context
 from clientgo.rest.errors import transport_error
+from clientgo.util.certificates import (
+    KeyPair,
+    make_authority,
+    make_client_pair,
+    make_self_signed_pair,
+    make_serving_pair,
+)
 from tests.tls_server import (
     AUTHORITY,
     DAY,

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clientgo.clock import REAL_CLOCK
 from clientgo.meta import Codec, DecodeError, Status, Undecodable, Unstructured, WatchEvent
 from clientgo.rest import (
     ConnectionLostError,
@@ -36,6 +35,7 @@ from clientgo.testing.scripted_server import (
     watch_end,
     watch_events,
 )
+from clientgo.util.clock import REAL_CLOCK
 
 CODEC = Codec(Unstructured)
 PATH = "/api/v1/foos"

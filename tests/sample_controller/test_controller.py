@@ -19,7 +19,6 @@ from clientgo.api.apps_v1 import Deployment, DeploymentStatus
 from clientgo.api.core_v1 import Container
 from clientgo.cache import DeletedFinalStateUnknown, SharedIndexInformer
 from clientgo.informers import SharedInformerFactory
-from clientgo.logs import ContextFilter
 from clientgo.meta import (
     ConflictError,
     InvalidError,
@@ -33,6 +32,7 @@ from clientgo.meta import (
 )
 from clientgo.meta.codec import Codec, encode
 from clientgo.meta.owner_references import new_controller_ref
+from clientgo.observe.logs import ContextFilter
 from clientgo.testing import Action, FakeClient, FakeRecorder, Verb
 from clientgo.workqueue import (
     BucketRateLimiter,

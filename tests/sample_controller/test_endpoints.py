@@ -11,7 +11,7 @@ from clientgo.cache import wait_for_cache_sync
 from clientgo.informers import health
 from clientgo.leaderelection import LeaderHealth, LeaseExpiredError
 from clientgo.meta import ForbiddenError
-from clientgo.serving import HealthChecks, Request
+from clientgo.observe.serving import HealthChecks, Request
 from sample_controller.endpoints import liveness, readiness
 from tests.sample_controller.test_controller import World, failing, new_foo
 

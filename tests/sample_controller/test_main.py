@@ -13,8 +13,8 @@ import pytest
 
 import sample_controller.__main__ as program
 from clientgo.leaderelection import Ending, LeaseExpiredError, WorkStillRunningError
+from clientgo.observe.serving import HealthReport
 from clientgo.rest import RestConfig
-from clientgo.serving import HealthReport
 from clientgo.testing import FakeClient, Verb
 from sample_controller.endpoints import liveness
 from sample_controller.options import Election, Options

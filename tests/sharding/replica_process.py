@@ -16,7 +16,7 @@ from clientgo.control_loop import ControlLoop
 from clientgo.leaderelection import Timing
 from clientgo.meta import NotFoundError, ObjectName
 from clientgo.rest import RestConfig
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 
 TIMING = Timing(lease_duration=60, renew_deadline=40, retry_period=0.5)
 

@@ -14,12 +14,12 @@ import pytest
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.coordination_v1 import Lease
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ObjectMeta
 from clientgo.sharding import address_of_process, process_number, stop_with_parent
 from clientgo.sharding.shard_leases import HOLDERS
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.observer import Observer
 from sample_controller.types import Foo, FooSpec
 from tests.examples.running import kubeconfig_of
@@ -30,7 +30,7 @@ PROGRAM = """
 import os
 import sys
 from clientgo.sharding import process_number, run_processes, stop_with_parent
-from clientgo.wait import setup_signal_handler
+from clientgo.util.wait import setup_signal_handler
 
 if not process_number():
     sys.exit(run_processes(2))

@@ -16,11 +16,11 @@ import pytest
 
 from clientgo.api.coordination_v1 import Lease
 from clientgo.api.core_v1 import ConfigMap
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
 from clientgo.sharding.shard_leases import HOLDERS
-from clientgo.wait import retry_on_conflict
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.util.wait import retry_on_conflict
 
 PROGRAM = Path(__file__).with_name("replica_process.py")
 

@@ -11,8 +11,8 @@ from clientgo.api.coordination_v1 import Lease
 from clientgo.client import Client
 from clientgo.leaderelection import USUAL_TIMING
 from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName
-from clientgo.process import SupervisedThread
 from clientgo.sharding import Ownership, ShardLeases, shard_member
+from clientgo.util.process import SupervisedThread
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.core_v1 import Namespace
-from clientgo.apiserver.faults import (
+from clientgo.testcluster.server.faults import (
     WRITES,
     CloseWatches,
     CutAnswers,

@@ -23,7 +23,7 @@ from clientgo.cache import (
 )
 from clientgo.client import Client, ResourceListWatch, selecting
 from clientgo.meta import GroupVersionKind, PartialObjectMetadata, Resource, resource_of
-from clientgo.wait import Backoff, BackoffManager
+from clientgo.util.wait import Backoff, BackoffManager
 from tests.soak.clients import SoakClient
 from tests.soak.findings import DeliberateError, Findings
 from tests.soak.world import GROUPS, KINDS, NAMESPACES, World

@@ -13,7 +13,7 @@ from clientgo.client import ResourceListWatch
 from clientgo.control_loop import ControlLoop
 from clientgo.leaderelection import WorkStillRunningError
 from clientgo.meta import NotFoundError, ObjectName, resource_of
-from clientgo.wait import BackoffManager
+from clientgo.util.wait import BackoffManager
 from clientgo.workqueue import (
     ItemExponentialFailureRateLimiter,
     PriorityQueue,

@@ -9,10 +9,10 @@ from typing import Any
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.core_v1 import ConfigMap, Namespace, Pod
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import AlreadyExistsError, Resource
 from clientgo.rest import RestConfig, rest_config_of
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.definitions import is_established
 from clientgo.testing.tcp_proxy import TCPProxy
 from sample_controller.demo import artifact

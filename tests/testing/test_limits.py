@@ -9,9 +9,9 @@ import pytest
 from clientgo.api.apps_v1 import Deployment, DeploymentSpec
 from clientgo.api.core_v1 import ConfigMap, Container, PodSpec, PodTemplateSpec
 from clientgo.api.meta_v1 import LabelSelector
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client, ResourceClient
 from clientgo.meta import ConflictError, InvalidError, ListOptions, ObjectMeta
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing import FakeClient, Realism
 
 EVERYTHING = (

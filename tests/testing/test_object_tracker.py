@@ -15,7 +15,7 @@ from clientgo.meta import (
     ObjectList,
     Unstructured,
 )
-from clientgo.meta.managed_fields import ApplyConflictError
+from clientgo.testcluster.fields.managed_fields import ApplyConflictError
 from clientgo.testing import AutoClock, ObjectTracker, Realism
 from clientgo.testing.tracker.object_tracker import WriteOptions
 from tests.testing.builders import FOOS, PODS, Foo, foo, pod, told

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clientgo.apiserver.faults import CloseWatches, Fault
 from clientgo.meta.decoding import decode
+from clientgo.testcluster.server.faults import CloseWatches, Fault
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "testing" / "faults.md"
 

@@ -20,9 +20,9 @@ from typing import Any, assert_type
 from clientgo.api.core_v1 import ConfigMap, Secret
 from clientgo.cache import SharedIndexInformer
 from clientgo.client import Client, ResourceListWatch
-from clientgo.metrics import Counter, set_default_provider
-from clientgo.metrics.prometheus import PrometheusProvider
-from clientgo.metrics.names import WORKQUEUE_ADDS
+from clientgo.observe.metrics import Counter, set_default_provider
+from clientgo.observe.metrics.prometheus import PrometheusProvider
+from clientgo.observe.metrics.names import WORKQUEUE_ADDS
 from clientgo.meta import (
     APIResource, ManagedFieldsEntry, Model, ObjectList, Resource, Unstructured, resource
 )

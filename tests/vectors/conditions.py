@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clientgo.testing import AutoClock
-from clientgo.wait import WaitInterruptedError
+from clientgo.util.wait import WaitInterruptedError
 from tests.vectors.durations import seconds
 
 

@@ -16,8 +16,8 @@ from clientgo.cache import (
     SharedIndexInformer,
     UnknownIndexError,
 )
-from clientgo.clock import nanoseconds
 from clientgo.meta import GroupVersionKind, Unstructured, labels_of
+from clientgo.util.clock import nanoseconds
 from tests.vectors.durations import seconds
 from tests.vectors.objects import reference
 from tests.vectors.scripted_source import RestClock, ScriptedSource, check_calls

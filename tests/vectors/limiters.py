@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clientgo.clock import Clock
+from clientgo.util.clock import Clock
 from clientgo.workqueue import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from clientgo.cache import ListerWatcher
-from clientgo.clock import nanoseconds
 from clientgo.meta import (
     EventType,
     ListMeta,
@@ -21,7 +20,8 @@ from clientgo.meta import (
     error_from_status,
 )
 from clientgo.testing import FakeClock
-from clientgo.wait import call_when_set
+from clientgo.util.clock import nanoseconds
+from clientgo.util.wait import call_when_set
 
 
 class StoppedError(Exception):

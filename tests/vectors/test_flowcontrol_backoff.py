@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clientgo.flowcontrol import KeyedBackoff
 from clientgo.testing import FakeClock
+from clientgo.util.flowcontrol import KeyedBackoff
 from tests.vectors.durations import same_ns, seconds
 from tests.vectors.loader import params
 

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from clientgo.api.coordination_v1 import LeaseSpec
-from clientgo.clock import REAL_CLOCK
 from clientgo.leaderelection import (
     LeaderElectionConfig,
     LeaderElectionRecord,
@@ -17,6 +16,7 @@ from clientgo.leaderelection import (
     lease_spec_to_record,
     record_to_lease_spec,
 )
+from clientgo.util.clock import REAL_CLOCK
 from tests.leaderelection.shared_lease import ScriptedLock, SharedLease
 from tests.vectors.durations import seconds
 from tests.vectors.loader import params

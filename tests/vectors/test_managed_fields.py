@@ -12,7 +12,7 @@ import pytest
 
 from clientgo.meta.errors import StatusError
 from clientgo.meta.json_values import json_equal
-from clientgo.meta.managed_fields import (
+from clientgo.testcluster.fields.managed_fields import (
     DEDUCED,
     FieldManager,
     FieldType,
@@ -22,7 +22,7 @@ from clientgo.meta.managed_fields import (
     upgrade_managed_fields,
     upgrade_managed_fields_patch,
 )
-from clientgo.schema.field_types import builtin_field_type, schema_field_type
+from clientgo.testcluster.schema.field_types import builtin_field_type, schema_field_type
 from tests.vectors.loader import params
 
 _START = 946684800  # 2000-01-01T00:00:00Z

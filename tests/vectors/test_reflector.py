@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from clientgo.cache import Delta, DeltaType, Reflector
-from clientgo.clock import nanoseconds
 from clientgo.meta import GroupVersionKind, object_key
-from clientgo.wait import Backoff, BackoffManager, Reset
+from clientgo.util.clock import nanoseconds
+from clientgo.util.wait import Backoff, BackoffManager, Reset
 from tests.vectors.durations import seconds
 from tests.vectors.informer_differences import reflector_steps
 from tests.vectors.loader import params

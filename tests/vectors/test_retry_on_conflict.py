@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.testing import AutoClock
-from clientgo.wait import (
+from clientgo.util.wait import (
     WaitCancelledError,
     WaitInterruptedError,
     WaitTimeoutError,

@@ -12,12 +12,12 @@ from clientgo.meta.patches import (
     PatchConflictError,
     PatchError,
 )
-from clientgo.meta.patches.strategic_merge import (
+from clientgo.testcluster.fields.strategic_merge import (
     apply_strategic_merge_patch,
     create_strategic_merge_patch,
     create_three_way_strategic_merge_patch,
 )
-from clientgo.schema.openapi import OpenAPIType, builtin_type
+from clientgo.testcluster.schema.openapi import OpenAPIType, builtin_type
 from tests.vectors.loader import params
 
 

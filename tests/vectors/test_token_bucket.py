@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from clientgo.flowcontrol import Reservation, TokenBucket, TokenBucketRateLimiter
 from clientgo.testing import AutoClock
+from clientgo.util.flowcontrol import Reservation, TokenBucket, TokenBucketRateLimiter
 from tests.vectors.durations import same_ns, seconds
 from tests.vectors.loader import params
 

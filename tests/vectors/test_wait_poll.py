@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clientgo.testing import AutoClock
-from clientgo.wait import (
+from clientgo.util.wait import (
     BackoffManager,
     Reset,
     WaitInterruptedError,

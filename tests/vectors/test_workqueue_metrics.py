@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from clientgo.metrics import names
+from clientgo.observe.metrics import names
 from clientgo.testing import FakeClock
 from clientgo.workqueue import DelayingQueue
-from tests.metrics.recording import RecordingProvider
+from tests.observe.metrics.recording import RecordingProvider
 from tests.vectors.loader import params
 from tests.vectors.workqueue_replay import WorkqueueReplay
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from clientgo.process import ThreadStartError
 from clientgo.testing import FakeClock
+from clientgo.util.process import ThreadStartError
 from clientgo.workqueue import FIFO, DelayingQueue, PriorityQueue, RateLimitingQueue
 from tests.background import Background
 from tests.threads import refused_threads

@@ -9,7 +9,7 @@ import pytest
 
 from clientgo.testing import FakeClock
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, Queue, RateLimitingQueue
-from tests.metrics.recording import RecordingProvider
+from tests.observe.metrics.recording import RecordingProvider
 
 
 @pytest.fixture

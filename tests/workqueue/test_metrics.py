@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry
 
-from clientgo.metrics import NO_METRICS, names, set_default_provider
-from clientgo.metrics.prometheus import PrometheusProvider
+from clientgo.observe.metrics import NO_METRICS, names, set_default_provider
+from clientgo.observe.metrics.prometheus import PrometheusProvider
 from clientgo.testing import FakeClock
 from clientgo.workqueue import DelayingQueue, Queue
-from tests.metrics.recording import RecordingProvider
+from tests.observe.metrics.recording import RecordingProvider
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from queue import SimpleQueue
 import pytest
 
 from clientgo.leaderelection import LeadershipLostError
-from clientgo.process import ThreadStartError
 from clientgo.testing import FakeClock
-from clientgo.wait import StopEvent
+from clientgo.util.process import ThreadStartError
+from clientgo.util.wait import StopEvent
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, run_workers
 from tests.background import Background
 from tests.threads import refused_threads

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from typing import Final
 
 from clientgo.cache.informer.sync_tracker import SingleFileTracker
-from clientgo.copies import uncopyable
+from clientgo.util.copies import uncopyable
 
 
 @uncopyable("it has threads; make one in each process")

@@ -23,8 +23,8 @@ from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.cache.reflector.reflector import Reflector
 from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import NAMESPACE_INDEX, IndexFunc, meta_namespace_index
-from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import GroupVersionKind
+from clientgo.util.clock import REAL_CLOCK, Clock
 
 T = TypeVar("T")
 

@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from clientgo.cache.store.keys import KeyFunc, KeyFuncError, deletion_handling_meta_namespace_key
 from clientgo.cache.store.resource_versions import version_of
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar
 
 from clientgo.cache.queues.consumer_gate import ConsumerGate, GatedQueue
 from clientgo.cache.store.keys import KeyFunc, KeyFuncError, deletion_handling, meta_namespace_key
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 T = TypeVar("T")
 

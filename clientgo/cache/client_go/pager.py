@@ -19,8 +19,8 @@ import msgspec
 
 from clientgo.meta import ExpiredError, ListMeta, ListOptions, ObjectList
 from clientgo.meta.wire.answers import repeated_token
-from clientgo.process import SupervisedThread
-from clientgo.wait import WaitCancelledError, call_when_set
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import WaitCancelledError, call_when_set
 
 PageFunc: TypeAlias = Callable[[ListOptions, threading.Event], ObjectList[Any]]
 """Requests one list or page; returns or raises soon after the event is set."""
@@ -57,9 +57,9 @@ class ListPager:
         """Return all items, and True if they came in more than one page. Blocks.
 
         A single page is returned as it came; several become one list with the resource version of
-        the first. Raises :class:`~clientgo.wait.WaitCancelledError` when ``stop`` is set before a
-        page, ``TypeError`` for an answer that is not a list, ``DecodeError`` for a continue token
-        that comes a second time, and what the page function raises.
+        the first. Raises :class:`~clientgo.util.wait.WaitCancelledError` when ``stop`` is set
+        before a page, ``TypeError`` for an answer that is not a list, ``DecodeError`` for a
+        continue token that comes a second time, and what the page function raises.
         """
         options = self._with_limit(options)
         pages = self._pages(options, stop)
@@ -89,7 +89,7 @@ class ListPager:
         What ``visit`` raises ends the listing and is raised. What the page function raises is
         raised after the items before it have been visited; there is no full list then. When
         ``stop`` is set, the current page is visited to its end, then
-        :class:`~clientgo.wait.WaitCancelledError` is raised.
+        :class:`~clientgo.util.wait.WaitCancelledError` is raised.
         """
         with _Prefetcher(
             lambda child: self._pages(self._with_limit(options), child), self._prefetch, stop

@@ -18,10 +18,10 @@ from clientgo.cache.queues.done_checker import DoneChecker
 from clientgo.cache.queues.queue import ProcessBatchFunc, Queue, QueueClosedError
 from clientgo.cache.reflector.list_watch import ListWatchError
 from clientgo.cache.reflector.reflector import Reflector
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
-from clientgo.process import SupervisedThread
-from clientgo.wait import StopEvent, call_when_set
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import StopEvent, call_when_set
 
 _log = logging.getLogger("clientgo.cache.controller")
 

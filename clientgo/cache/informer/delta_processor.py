@@ -24,7 +24,7 @@ from clientgo.cache.store.keys import KeyFuncError, deletion_handling_meta_names
 from clientgo.cache.store.parts import in_parts
 from clientgo.cache.store.store import IndexFuncError
 from clientgo.meta import NoMetadataError, metadata_of
-from clientgo.trace import active_trace
+from clientgo.observe.trace import active_trace
 
 Before: TypeAlias = Any
 """What the store held before a change: an object, None, or the error that refused the change."""

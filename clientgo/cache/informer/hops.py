@@ -9,7 +9,7 @@ from clientgo.cache.informer.handlers import ResourceEventHandler, handler_name
 from clientgo.cache.queues.hops import versioned
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.keys import deletion_handling_meta_namespace_key
-from clientgo.trace import Described, Trace
+from clientgo.observe.trace import Described, Trace
 
 
 def updated(changes: Sequence[Delta], befores: Sequence[Any]) -> Iterator[Described]:

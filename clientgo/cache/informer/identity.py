@@ -14,10 +14,10 @@ from typing import Final, Self
 
 from clientgo.cache.queues.queue import NO_QUEUE_METRICS, QueueMetrics
 from clientgo.cache.store.resource_versions import gauge_value
-from clientgo.copies import uncopyable
 from clientgo.meta import GroupVersionResource
-from clientgo.metrics import NO_METRICS, MetricsProvider
-from clientgo.metrics.names import INFORMER_STORE_RESOURCE_VERSION
+from clientgo.observe.metrics import NO_METRICS, MetricsProvider
+from clientgo.observe.metrics.names import INFORMER_STORE_RESOURCE_VERSION
+from clientgo.util.copies import uncopyable
 
 _log = logging.getLogger("clientgo.cache.informer")
 

@@ -27,8 +27,8 @@ from clientgo.cache.informer.notifications import (
 )
 from clientgo.cache.informer.sync_tracker import SingleFileTracker
 from clientgo.cache.reflector.quarantine import key_for_report
-from clientgo.clock import Clock
-from clientgo.process import SupervisedThread
+from clientgo.util.clock import Clock
+from clientgo.util.process import SupervisedThread
 
 _log = logging.getLogger("clientgo.cache.listener")
 

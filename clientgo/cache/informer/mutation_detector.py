@@ -21,9 +21,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from clientgo.cache.reflector.quarantine import key_for_report
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import ObjectDecodeError, Resource, Unstructured
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import CopyableError, uncopyable
 
 _log = logging.getLogger("clientgo.cache.mutation_detector")
 

@@ -12,7 +12,7 @@ import logging
 import math
 from typing import Final
 
-from clientgo.clock import Clock, nanoseconds
+from clientgo.util.clock import Clock, nanoseconds
 
 _log = logging.getLogger("clientgo.cache.informer")
 

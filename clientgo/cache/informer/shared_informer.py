@@ -49,13 +49,13 @@ from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import IndexFunc
 from clientgo.cache.store.store import StoreStatistics
 from clientgo.cache.store.viewed_indexer import ViewedIndexer
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import GroupVersionKind
-from clientgo.metrics import MetricsProvider, default_provider
-from clientgo.process import SupervisedThread, refuse_in_child
-from clientgo.trace import active_trace
-from clientgo.wait import BackoffManager
+from clientgo.observe.metrics import MetricsProvider, default_provider
+from clientgo.observe.trace import active_trace
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import CopyableError, uncopyable
+from clientgo.util.process import SupervisedThread, refuse_in_child
+from clientgo.util.wait import BackoffManager
 
 _log = logging.getLogger("clientgo.cache.informer")
 

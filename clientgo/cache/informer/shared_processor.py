@@ -13,7 +13,7 @@ from typing import Final
 from clientgo.cache.informer.listener import Listener
 from clientgo.cache.informer.notifications import Chunk
 from clientgo.cache.informer.resync_schedule import ResyncSchedule
-from clientgo.clock import Clock, nanoseconds
+from clientgo.util.clock import Clock, nanoseconds
 
 HANDLER_TIMEOUT: Final = 10.0
 """Seconds that a stopping informer waits for its handlers: less than the 30 s that Kubernetes

@@ -11,7 +11,7 @@ import threading
 from typing import Final
 
 from clientgo.cache.queues.done_checker import DoneChecker, Latch
-from clientgo.copies import uncopyable
+from clientgo.util.copies import uncopyable
 
 
 @uncopyable("it has locks; make one in each process")

@@ -14,8 +14,8 @@ from clientgo.cache.queues.queue import Queue
 from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.parts import Parts, in_parts
-from clientgo.copies import uncopyable
 from clientgo.meta import ObjectMeta, drop_managed_fields
+from clientgo.util.copies import uncopyable
 
 Transform = Callable[[Any], Any]
 """Takes an object and returns the one to cache, usually a smaller one."""

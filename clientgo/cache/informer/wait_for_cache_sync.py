@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
 from clientgo.cache.queues.done_checker import DoneChecker, Latch, any_set, wake_waiting
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import CopyableError
-from clientgo.wait import call_when_set
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import CopyableError
+from clientgo.util.wait import call_when_set
 
 _log = logging.getLogger("clientgo.cache.sync")
 

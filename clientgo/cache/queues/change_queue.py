@@ -27,8 +27,8 @@ from clientgo.cache.queues.queue import (
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.keys import KeyFunc, KeyFuncError, deletion_handling
 from clientgo.cache.store.parts import in_parts
-from clientgo.clock import Clock
-from clientgo.copies import CopyableError
+from clientgo.util.clock import Clock
+from clientgo.util.copies import CopyableError
 
 Transformer = Callable[[Any], Any]
 """Takes an object before it is queued and returns the one to queue. May change it in place."""

@@ -22,8 +22,8 @@ from clientgo.cache.queues.queue import (
     QueueMetrics,
     QueueStatistics,
 )
-from clientgo.clock import Clock
-from clientgo.trace import Describe, active_trace
+from clientgo.observe.trace import Describe, active_trace
+from clientgo.util.clock import Clock
 
 Entry = TypeVar("Entry")
 Held = TypeVar("Held", covariant=True)

@@ -28,8 +28,8 @@ from clientgo.cache.queues.queue import ChangeError, Deltas, QueueMetrics
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.keys import KeyFunc, meta_namespace_key
 from clientgo.cache.store.parts import in_parts
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 
 @uncopyable("it has locks; make one in each process")

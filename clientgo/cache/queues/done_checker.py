@@ -10,8 +10,8 @@ import threading
 from dataclasses import dataclass
 from typing import Final
 
-from clientgo.copies import uncopyable
-from clientgo.wait import StopEvent
+from clientgo.util.copies import uncopyable
+from clientgo.util.wait import StopEvent
 
 
 @uncopyable("it has locks; make one in each process")

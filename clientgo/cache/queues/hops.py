@@ -7,7 +7,7 @@ from typing import Any
 
 from clientgo.cache.queues.queue import Deltas, Replacement
 from clientgo.cache.store.changes import WHOLE_STORE_TYPES, DeletedFinalStateUnknown, Delta
-from clientgo.trace import Described
+from clientgo.observe.trace import Described
 
 
 def appended(changes: Iterable[tuple[str, Delta]]) -> Iterator[Described]:

@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from clientgo.cache.queues.done_checker import DoneChecker
 from clientgo.cache.store.changes import Delta
-from clientgo.copies import CopyableError
-from clientgo.metrics import NO_METRICS, Gauge, Histogram, MetricsProvider
-from clientgo.metrics.names import INFORMER_PROCESSING_LATENCY, INFORMER_QUEUED_ITEMS
+from clientgo.observe.metrics import NO_METRICS, Gauge, Histogram, MetricsProvider
+from clientgo.observe.metrics.names import INFORMER_PROCESSING_LATENCY, INFORMER_QUEUED_ITEMS
+from clientgo.util.copies import CopyableError
 
 Deltas: TypeAlias = list[Delta]
 """The pending changes of one key, oldest first."""

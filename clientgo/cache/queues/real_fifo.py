@@ -28,8 +28,8 @@ from clientgo.cache.queues.known_objects import ConsumerState, KnownObjects, tom
 from clientgo.cache.queues.queue import ChangeError, QueueMetrics, Replacement
 from clientgo.cache.store.changes import WHOLE_STORE_TYPES, Delta, DeltaType
 from clientgo.cache.store.keys import KeyFunc, meta_namespace_key
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 
 @uncopyable("it has locks; make one in each process")

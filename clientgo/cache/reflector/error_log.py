@@ -6,7 +6,7 @@ import logging
 
 from clientgo.cache.reflector.list_watch import PROGRAMMING_ERRORS
 from clientgo.meta import StatusError
-from clientgo.text.escapes import escaped
+from clientgo.util.text.escapes import escaped
 
 _log = logging.getLogger("clientgo.cache.reflector")
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from clientgo.cache.reflector.state import State, Watching
 from clientgo.cache.store.resource_versions import gauge_value
-from clientgo.clock import Clock
-from clientgo.metrics import MetricsProvider, names
+from clientgo.observe.metrics import MetricsProvider, names
+from clientgo.util.clock import Clock
 
 
 class ReflectorMetrics:

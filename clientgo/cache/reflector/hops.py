@@ -7,7 +7,7 @@ from typing import Any
 
 from clientgo.cache.reflector.quarantine import key_for_report
 from clientgo.meta import EventType, WatchEvent
-from clientgo.trace import Described
+from clientgo.observe.trace import Described
 
 
 def received(events: Sequence[WatchEvent[Any]]) -> Iterator[Described]:

@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
-from clientgo.copies import CopyableError
 from clientgo.meta import ListOptions, ObjectList, WatchEvent
+from clientgo.util.copies import CopyableError
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -72,8 +72,6 @@ from clientgo.cache.reflector.unchanged import (
     sharing_unchanged,
     sharing_unchanged_events,
 )
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import (
     EventType,
     GroupVersionKind,
@@ -81,10 +79,12 @@ from clientgo.meta import (
     StatusError,
     WatchEvent,
 )
-from clientgo.metrics import MetricsProvider, default_provider
-from clientgo.trace import active_trace
-from clientgo.wait import Backoff as Delays
-from clientgo.wait import BackoffManager, call_when_set
+from clientgo.observe.metrics import MetricsProvider, default_provider
+from clientgo.observe.trace import active_trace
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.wait import Backoff as Delays
+from clientgo.util.wait import BackoffManager, call_when_set
 
 _log = logging.getLogger("clientgo.cache.reflector")
 

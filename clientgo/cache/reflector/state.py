@@ -20,7 +20,6 @@ from msgspec import Struct
 from clientgo.cache.store.changes import Delta
 from clientgo.cache.store.parts import PartTuple
 from clientgo.cache.store.resource_versions import is_older
-from clientgo.copies import CopyableError
 from clientgo.meta import (
     GroupVersionKind,
     ListOptions,
@@ -31,6 +30,7 @@ from clientgo.meta import (
     has_metadata,
     is_table,
 )
+from clientgo.util.copies import CopyableError
 
 DEFAULT_PAGE_SIZE: Final = 500
 """As in the API server's own clients; a page of large objects still fits in memory."""

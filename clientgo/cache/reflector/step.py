@@ -56,7 +56,6 @@ from clientgo.cache.reflector.state import (
 )
 from clientgo.cache.store.parts import Parts, with_part
 from clientgo.cache.store.resource_versions import is_older
-from clientgo.copies import CopyableError
 from clientgo.meta import (
     ListOptions,
     StatusError,
@@ -68,6 +67,7 @@ from clientgo.meta import (
     parse_resource_version,
 )
 from clientgo.meta.wire.answers import repeated_token
+from clientgo.util.copies import CopyableError
 
 SHORTEST_WATCH: Final = 1.0
 """Seconds; a watch that ends sooner, without an event, was in fact refused."""

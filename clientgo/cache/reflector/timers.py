@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from clientgo.clock import Clock, nanoseconds
-from clientgo.process import SupervisedThread
+from clientgo.util.clock import Clock, nanoseconds
+from clientgo.util.process import SupervisedThread
 
 _log = logging.getLogger("clientgo.cache.reflector")
 

@@ -21,10 +21,10 @@ from clientgo.cache.store.keys import (
 from clientgo.cache.store.resource_versions import version_of
 from clientgo.cache.store.store import IndexFuncError, StoreStatistics, TransactionError
 from clientgo.cache.store.thread_safe_store import ThreadSafeStore
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
-from clientgo.metrics import Gauge
-from clientgo.process import refuse_in_child
+from clientgo.observe.metrics import Gauge
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import refuse_in_child
 
 _log = logging.getLogger("clientgo.cache.store")
 

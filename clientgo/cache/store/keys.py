@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
 from clientgo.cache.store.changes import DeletedFinalStateUnknown
-from clientgo.copies import CopyableError
 from clientgo.meta import ObjectMeta, ObjectName, metadata_of, object_key
+from clientgo.util.copies import CopyableError
 
 KeyFunc: TypeAlias = Callable[[Any], str]
 """Returns the key of an object, always the same one. Raises for a value that has none."""

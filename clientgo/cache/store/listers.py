@@ -16,8 +16,8 @@ from typing import Generic, Protocol, TypeVar
 from clientgo.cache.store.keys import NAMESPACE_INDEX, meta_namespace_index
 from clientgo.cache.store.store import UnknownIndexError
 from clientgo.cache.store.viewed_indexer import ViewedIndexer
-from clientgo.copies import uncopyable
 from clientgo.meta import APIResource, NotFoundError, ObjectName, Selector, StatusError, labels_of
+from clientgo.util.copies import uncopyable
 
 T = TypeVar("T")
 

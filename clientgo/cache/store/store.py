@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from clientgo.copies import CopyableError
+from clientgo.util.copies import CopyableError
 
 T = TypeVar("T")
 

@@ -22,8 +22,8 @@ from clientgo.cache.store.keys import IndexFunc
 from clientgo.cache.store.parts import in_parts
 from clientgo.cache.store.resource_versions import gauge_value, has_reached
 from clientgo.cache.store.store import IndexConflictError, StoreStatistics, UnknownIndexError
-from clientgo.copies import uncopyable
-from clientgo.metrics import Gauge
+from clientgo.observe.metrics import Gauge
+from clientgo.util.copies import uncopyable
 
 T = TypeVar("T")
 

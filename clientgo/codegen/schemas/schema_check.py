@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import msgspec
 
-from clientgo.copies import CopyableError
 from clientgo.meta.decoding import convert
 from clientgo.meta.json_values import without_nulls
 from clientgo.meta.markers import ListType, MapType, Rule
+from clientgo.util.copies import CopyableError
 
 MAX_DEPTH: Final = 100
 """Levels of a schema. Each is a class or a bracket, and Python takes 200 brackets."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clientgo.copies import CopyableError
+from clientgo.util.copies import CopyableError
 
 
 class TypeSchemaError(CopyableError, ValueError):

@@ -22,7 +22,6 @@ import msgspec
 
 from clientgo.api.coordination_v1 import Lease
 from clientgo.client import Client
-from clientgo.copies import uncopyable
 from clientgo.leaderelection.locks.record import (
     LeaderElectionRecord,
     lease_spec_to_record,
@@ -31,6 +30,7 @@ from clientgo.leaderelection.locks.record import (
 from clientgo.leaderelection.timing import Timing
 from clientgo.meta import Codec, GroupVersion, ObjectMeta, deep_copy, resource_of
 from clientgo.record import NORMAL
+from clientgo.util.copies import uncopyable
 
 EVENT_REASON: Final = "LeaderElection"
 """The reason of events about who leads."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from clientgo.client import Client
-from clientgo.copies import CopyableError
 from clientgo.leaderelection.locks.lease_lock import LeaseLock
 from clientgo.record import EventRecorder
+from clientgo.util.copies import CopyableError
 
 LEASES: Final = "leases"
 

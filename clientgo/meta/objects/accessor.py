@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from clientgo.copies import CopyableError
 from clientgo.meta.decoding import convert, decode
 from clientgo.meta.objects.object_meta import ObjectMeta
+from clientgo.util.copies import CopyableError
 
 
 class NoMetadataError(CopyableError, TypeError):

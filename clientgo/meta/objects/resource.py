@@ -21,7 +21,6 @@ from typing import Any, ClassVar, Final, Generic, Self, TypeVar, cast, dataclass
 import msgspec
 from msgspec import Struct, StructMeta, field, structs
 
-from clientgo.copies import CopyableError
 from clientgo.meta.decoding import convert_leniently, decoder
 from clientgo.meta.group_version import APIResource
 from clientgo.meta.json_values import without_nulls
@@ -31,6 +30,7 @@ from clientgo.meta.objects.copying import copy_value, shallow_copy
 from clientgo.meta.objects.object_meta import ObjectMeta
 from clientgo.meta.objects.object_name import object_key
 from clientgo.meta.objects.overlay import overlay
+from clientgo.util.copies import CopyableError
 
 R = TypeVar("R", bound="Resource")
 T = TypeVar("T")

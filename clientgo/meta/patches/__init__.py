@@ -5,7 +5,8 @@ Two formats of the Kubernetes API on plain JSON values::
     apply_json_patch    RFC 6902, a list of operations; create_…
     apply_merge_patch   RFC 7386, a partial document; create_…, compose_…, three-way
 
-A server also merges lists by key (`strategic_merge`) and applies (`clientgo.meta.managed_fields`).
+A server also merges lists by key (`strategic_merge`) and applies
+(`clientgo.testcluster.fields.managed_fields`).
 """
 
 from clientgo.meta.patches.errors import (

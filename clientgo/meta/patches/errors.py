@@ -9,7 +9,7 @@ identity there).
 
 from __future__ import annotations
 
-from clientgo.copies import CopyableError
+from clientgo.util.copies import CopyableError
 
 
 class PatchError(CopyableError, ValueError):

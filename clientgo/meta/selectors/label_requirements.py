@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import gt, lt
 
-from clientgo.copies import CopyableError
 from clientgo.meta.selectors.labels import label_key_problems, label_value_problems
+from clientgo.util.copies import CopyableError
 
 LabelPredicate = Callable[[Mapping[str, str]], bool]
 

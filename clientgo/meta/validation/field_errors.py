@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from clientgo.meta.validation import field_path
-from clientgo.text import go_format
+from clientgo.util.text import go_format
 
 
 class FieldErrorReason(enum.StrEnum):

@@ -14,13 +14,13 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Raw, Struct, field
 
-from clientgo.copies import CopyableError
 from clientgo.meta.decoding import convert_leniently, decode
 from clientgo.meta.errors import error_from_status
 from clientgo.meta.group_version import APIResource
 from clientgo.meta.objects.object_meta import ABSENT
 from clientgo.meta.status import Status
 from clientgo.meta.wire.outer_json import REFUSALS, Page, TypeMeta, outer_of, why
+from clientgo.util.copies import CopyableError
 
 _TABLE_VERSIONS: Final = ("meta.k8s.io/v1", "meta.k8s.io/v1beta1")
 _STATUS_VERSIONS: Final = ("v1", "", *_TABLE_VERSIONS)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
-from clientgo.process import SupervisedThread
+from clientgo.util.process import SupervisedThread
 
 T = TypeVar("T")
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack, overload
 
 from clientgo.client import PatchKind
-from clientgo.copies import uncopyable
 from clientgo.meta import NotFoundError, Unstructured
 from clientgo.operator.aio.event_loop import EventLoop
 from clientgo.operator.client.configured_client import AnyKind
@@ -29,7 +28,8 @@ from clientgo.operator.client.live_client import (
     NamedKind,
     Selecting,
 )
-from clientgo.wait import StopEvent, call_when_set
+from clientgo.util.copies import uncopyable
+from clientgo.util.wait import StopEvent, call_when_set
 
 S = TypeVar("S")
 T = TypeVar("T")

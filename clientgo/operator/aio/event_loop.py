@@ -17,12 +17,12 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-from clientgo.copies import uncopyable
 from clientgo.operator.aio.call_threads import MOST_THREADS, CallThreads
 from clientgo.operator.aio.watchdog import LoopWatchdog
 from clientgo.operator.errors import CancelledError
-from clientgo.process import SupervisedThread
-from clientgo.wait import Registration, call_when_set
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import Registration, call_when_set
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ import traceback
 from types import FrameType
 from typing import Any, Final
 
-from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.util.clock import REAL_CLOCK, Clock
 
 LOOKED_EVERY: Final = 0.1
 """Seconds between looks at a loop that does not answer. On a busy machine a look is as late as the

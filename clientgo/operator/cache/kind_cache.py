@@ -17,8 +17,6 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from clientgo.cache import ListerWatcher, ResourceEventHandler, SharedIndexInformer
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
     ObjectName,
@@ -27,14 +25,16 @@ from clientgo.meta import (
     parse_label_selector,
     parse_resource_version,
 )
-from clientgo.metrics import MetricsProvider, default_provider
+from clientgo.observe.metrics import MetricsProvider, default_provider
 from clientgo.operator.cache.indexes import Indexes
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import KindScope, NamespaceSet, Reader
 from clientgo.operator.cache.watches import Attached, Watches
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.metrics import CacheMetrics
-from clientgo.wait import wait_for_event
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.wait import wait_for_event
 
 RECONNECTING: Final = 60.0
 """Seconds for which a watch may be away before that is reported."""

@@ -16,8 +16,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 from clientgo.cache import ResourceEventHandler
 from clientgo.client import Client, ResourceListWatch, selecting
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
     ObjectName,
@@ -27,7 +25,7 @@ from clientgo.meta import (
     resource_of,
 )
 from clientgo.meta.selectors import Selector
-from clientgo.metrics import MetricsProvider
+from clientgo.observe.metrics import MetricsProvider
 from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.scope import EVERYWHERE, CacheScope, Reader, kind_scope
@@ -40,6 +38,8 @@ from clientgo.operator.errors import (
     NamespaceNotCachedError,
 )
 from clientgo.operator.settings.labels import selector_of
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 Kind: TypeAlias = type[Any] | APIResource
 """A declared class, or a resource type whose objects are unstructured."""

@@ -21,11 +21,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName, metadata_of, parse_resource_version
-from clientgo.metrics import NO_METRICS
+from clientgo.observe.metrics import NO_METRICS
 from clientgo.operator.metrics import CacheMetrics
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 TIME_TO_LIVE: Final = 60.0
 """Seconds after which a watch that has not brought a write back is not waited for any longer."""

@@ -22,7 +22,6 @@ from clientgo.cache import (
     WatchStream,
     last_known_state,
 )
-from clientgo.clock import Clock
 from clientgo.meta import (
     INITIAL_EVENTS_END,
     APIResource,
@@ -39,8 +38,9 @@ from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import CacheScope, KindScope
 from clientgo.operator.metrics import CacheMetrics, CacheSize
 from clientgo.operator.settings.durations import seconds
-from clientgo.process import SupervisedThread
-from clientgo.wait import Backoff, BackoffManager, StopEvent
+from clientgo.util.clock import Clock
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import Backoff, BackoffManager, StopEvent
 
 _DELAYS: Final = Backoff(duration=0.8, factor=2.0, jitter=0.2, steps=38, cap=10.0)
 """Soon again at first; a kind that is missing is found ten seconds after it was created."""

@@ -3,13 +3,13 @@
 ``certificates.self_signed`` needs a client, and is imported by its users.
 """
 
-from clientgo.certificates import KeyPair
+from clientgo.observe.serving import CertificateError, CertificateStatistics, ServingCertificate
 from clientgo.operator.certificates.cert_manager import (
     certificate_manifests,
     inject_annotation,
     service_names,
 )
-from clientgo.serving import CertificateError, CertificateStatistics, ServingCertificate
+from clientgo.util.certificates import KeyPair
 
 __all__ = [
     "ServingCertificate",

@@ -25,19 +25,7 @@ from clientgo.api.admissionregistration_v1 import (
 )
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.core_v1 import Secret
-from clientgo.certificates import (
-    CERTIFICATE_FILE,
-    KEY_FILE,
-    KeyPair,
-    belong_together,
-    make_authority,
-    make_serving_pair,
-    split_certificates,
-    validity_of,
-    vouches_for,
-)
 from clientgo.client import Client, ResourceClient
-from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import (
     AlreadyExistsError,
     ConflictError,
@@ -48,12 +36,24 @@ from clientgo.meta import (
     Resource,
     StatusError,
 )
+from clientgo.observe.serving import CertificateError
 from clientgo.operator.certificates.cert_manager import service_names
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.webhooks import WebhookObjectNames, WebhookServer
 from clientgo.rest import TransportError
-from clientgo.serving import CertificateError
-from clientgo.wait import call_when_set, retry_on_conflict
+from clientgo.util.certificates import (
+    CERTIFICATE_FILE,
+    KEY_FILE,
+    KeyPair,
+    belong_together,
+    make_authority,
+    make_serving_pair,
+    split_certificates,
+    validity_of,
+    vouches_for,
+)
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.wait import call_when_set, retry_on_conflict
 
 _log = logging.getLogger("clientgo.operator.certificates")
 

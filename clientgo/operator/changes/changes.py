@@ -15,9 +15,9 @@ from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin
 
 import msgspec
 
-from clientgo.copies import uncopyable
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.mappers import field_at
+from clientgo.util.copies import uncopyable
 
 _STEP: Final = re.compile(r"(?:^|\.)([A-Za-z0-9_-]+)|\['([^']+)'\]")
 _WHOLE: Final = (("metadata",), ("metadata", "annotations"), ("status",))

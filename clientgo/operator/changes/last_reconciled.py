@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 
-from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
     ConflictError,
@@ -35,6 +34,7 @@ from clientgo.operator.status import (
     status_of,
     status_type_of,
 )
+from clientgo.util.copies import uncopyable
 
 _LONGEST_NAME: Final = 63
 """Of the part of an annotation's name after the slash."""

@@ -26,7 +26,7 @@ from clientgo.meta import (
     Unstructured,
     resource_of,
 )
-from clientgo.metrics import NO_METRICS, MetricsProvider
+from clientgo.observe.metrics import NO_METRICS, MetricsProvider
 from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.errors import CancelledError, OperatorError
 from clientgo.record.lru_cache import LRUCache

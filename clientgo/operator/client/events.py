@@ -17,9 +17,6 @@ from typing import Any, Final, TypedDict, Unpack
 
 from clientgo.api.events_v1 import Event
 from clientgo.client import Client
-from clientgo.clock import Clock
-from clientgo.copies import uncopyable
-from clientgo.flowcontrol import TokenBucket
 from clientgo.record import (
     NORMAL,
     WARNING,
@@ -30,6 +27,9 @@ from clientgo.record import (
     same_series_and_note,
 )
 from clientgo.record.lru_cache import LRUCache
+from clientgo.util.clock import Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.flowcontrol import TokenBucket
 
 SYNCED: Final = "Synced"
 """Reason: the object is as it should be."""

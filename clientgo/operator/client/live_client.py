@@ -18,7 +18,6 @@ from typing import Any, Literal, Required, TypeAlias, TypedDict, TypeVar, Unpack
 
 from clientgo.cache import WatchStream
 from clientgo.client import PatchKind, ResourceClient
-from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
     DecodeError,
@@ -42,6 +41,7 @@ from clientgo.operator.client.differences import (
 )
 from clientgo.operator.errors import NamespaceTerminatingError, OperatorError, is_gone
 from clientgo.rest import TransportError
+from clientgo.util.copies import uncopyable
 
 S = TypeVar("S")
 

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from clientgo.copies import uncopyable
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import api_resource
@@ -39,7 +38,8 @@ from clientgo.operator.runs.run_fields import current_run
 from clientgo.operator.settings.labels import selector_of
 from clientgo.operator.sources.source import Source
 from clientgo.operator.status_report import StatusNotes
-from clientgo.wait import StopEvent
+from clientgo.util.copies import uncopyable
+from clientgo.util.wait import StopEvent
 
 if TYPE_CHECKING:
     from clientgo.operator.changes import StateKeeper

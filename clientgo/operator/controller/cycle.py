@@ -21,7 +21,6 @@ import logging
 from functools import partial
 from typing import Any, Final
 
-from clientgo.copies import uncopyable
 from clientgo.meta import (
     DecodeError,
     ObjectName,
@@ -54,6 +53,7 @@ from clientgo.operator.runs import Run, is_transient
 from clientgo.operator.runs.run_fields import RunFields, enter, leave
 from clientgo.operator.runs.steps import LATER, Steps, result_of
 from clientgo.rest import TransportError
+from clientgo.util.copies import uncopyable
 
 _log = logging.getLogger("clientgo.operator.reconcile")
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from clientgo.clock import Clock
 from clientgo.meta import ObjectName, metadata_of
 from clientgo.meta.patches import create_merge_patch
 from clientgo.operator.cache.own_writes import OwnWrites
@@ -28,6 +27,7 @@ from clientgo.operator.metrics import ControllerMetrics
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.runs import SELF_WAKES_WITHOUT_WAIT, RunQueue, Timers
 from clientgo.operator.runs.run_fields import RunFields, logging_about
+from clientgo.util.clock import Clock
 from clientgo.workqueue import LOW_PRIORITY
 
 MAPPER_RETRIES: Final = 3

@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from clientgo.clock import Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import metadata_of
 from clientgo.meta.selectors import Selector
-from clientgo.metrics import MetricsProvider
+from clientgo.observe.metrics import MetricsProvider
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.cache.scope import NamespaceSet
@@ -24,6 +22,8 @@ from clientgo.operator.runs import RunDeadlines
 from clientgo.operator.runs.steps import no_event_loop
 from clientgo.operator.status_report import StatusNotes
 from clientgo.record import SeriesRecorder
+from clientgo.util.clock import Clock
+from clientgo.util.copies import uncopyable
 
 if TYPE_CHECKING:
     from clientgo.meta import ObjectName

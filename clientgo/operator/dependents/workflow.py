@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from clientgo.clock import Clock
 from clientgo.meta import APIResource
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.context import Context, DependentsOutcome
@@ -32,6 +31,7 @@ from clientgo.operator.result import Result
 from clientgo.operator.runs.steps import Steps, result_of
 from clientgo.operator.sources.kind_source import KindSource
 from clientgo.operator.sources.source import Source
+from clientgo.util.clock import Clock
 
 _SYNC_TIMEOUT: Final = 10.0
 """Seconds that a run waits for the objects of a kind that has just begun to be watched."""

@@ -21,13 +21,13 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName, to_plain
 from clientgo.meta.patches import create_merge_patch
 from clientgo.operator.client.differences import differences, patch_to
 from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.dependents.dependent import Dependent
 from clientgo.record.lru_cache import LRUCache
+from clientgo.util.clock import Clock
 
 Write: TypeAlias = Callable[[LiveClient], Any]
 """Makes one request; returns the stored object."""

@@ -17,9 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Unpack
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
-from clientgo.metrics import NO_METRICS
+from clientgo.observe.metrics import NO_METRICS
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import CacheScope
 from clientgo.operator.client.configured_client import ClientOptions, client_of
@@ -28,6 +26,8 @@ from clientgo.operator.client.live_client import CachedClient
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.sources.kind_source import KindSource, WatchOptions, watch
 from clientgo.operator.sources.source import Sink, Source, SourceContext
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 
 @uncopyable("it has threads; make one in each process")

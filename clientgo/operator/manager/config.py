@@ -79,8 +79,9 @@ class ManagerConfig:
     ``readiness_path`` are served at ``health``; ``checks`` names those of :data:`BUILT_IN_CHECKS`
     that they run. ``metrics_per_namespace`` counts runs by namespace too; ``secure_metrics`` serves
     metrics over TLS, to those who may read them, with ``tls.crt`` and ``tls.key`` of
-    ``metrics_cert_dir`` or a self-signed certificate. ``debug`` serves :mod:`clientgo.debug` beside
-    them: it shows names of objects, errors and the stacks of all threads.
+    ``metrics_cert_dir`` or a self-signed certificate. ``debug`` serves
+    :mod:`clientgo.observe.debug` beside them: it shows names of objects, errors and the stacks of
+    all threads.
 
     ``cache`` and ``cache_by_kind``: what is cached, and how; ``allow_duplicate_projection`` lets a
     kind be cached both whole and by its metadata, ``implicit_informers`` lets reads begin to cache

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from clientgo.debug import DebugPage, informer_summary
+from clientgo.observe.debug import DebugPage, informer_summary
 from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.manager.cluster import Cluster
 from clientgo.operator.manager.registry import ControllerRegistry

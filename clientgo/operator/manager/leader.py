@@ -26,7 +26,6 @@ from clientgo.api.authorization_v1 import (
     SelfSubjectRulesReviewSpec,
 )
 from clientgo.client import Client
-from clientgo.clock import Clock
 from clientgo.leaderelection import (
     Ending,
     LeaderElectionConfig,
@@ -37,12 +36,13 @@ from clientgo.leaderelection import (
     lease_lock_from_config,
 )
 from clientgo.meta import DecodeError, StatusError
-from clientgo.metrics import MetricsProvider
+from clientgo.observe.metrics import MetricsProvider
 from clientgo.operator.errors import ConfigError, LeadershipLostError
 from clientgo.operator.manager.config import LeaderElection
-from clientgo.process import SupervisedThread
 from clientgo.record import SeriesRecorder
 from clientgo.rest import TransportError
+from clientgo.util.clock import Clock
+from clientgo.util.process import SupervisedThread
 
 _log = logging.getLogger("clientgo.operator.manager")
 

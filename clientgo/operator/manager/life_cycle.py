@@ -24,8 +24,8 @@ from clientgo.operator.errors import (
     ManagerStoppedError,
     ShutdownTimeoutError,
 )
-from clientgo.process import SupervisedThread
-from clientgo.wait import StopEvent, call_when_set, stop_on_signals
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import StopEvent, call_when_set, stop_on_signals
 
 _log = logging.getLogger("clientgo.operator.manager")
 

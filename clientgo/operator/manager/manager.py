@@ -14,9 +14,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
-from clientgo.metrics import MetricsProvider
+from clientgo.observe.metrics import MetricsProvider
+from clientgo.observe.serving import Handler
 from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import namespace_set
@@ -48,7 +47,8 @@ from clientgo.operator.manager.stages import Stages
 from clientgo.operator.metrics import BeforeScrape, MetricsSink
 from clientgo.operator.reconciler import shape_of
 from clientgo.operator.webhooks import Webhooks
-from clientgo.serving import Handler
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 if TYPE_CHECKING:
     from clientgo.operator.aio import EventLoop
@@ -307,7 +307,7 @@ class Manager:
             cache.own_writes.statistics()  # ends what has expired
 
     def _serve_debug_page(self) -> None:
-        from clientgo.debug import DEBUG_PATH  # for those who ask for it
+        from clientgo.observe.debug import DEBUG_PATH  # for those who ask for it
         from clientgo.operator.manager.debugging import manager_page
 
         page = manager_page(self._registry, self.cache, self._stages.clusters, self._standby)

@@ -24,14 +24,20 @@ from clientgo.api.authorization_v1 import (
     SubjectAccessReview,
     SubjectAccessReviewSpec,
 )
-from clientgo.certificates import make_throw_away_pair
 from clientgo.client import Client
-from clientgo.clock import Clock
 from clientgo.meta import DecodeError, StatusError
+from clientgo.observe.serving import (
+    CertificateError,
+    Handler,
+    Request,
+    Response,
+    ServingCertificate,
+)
 from clientgo.operator.errors import ConfigError
 from clientgo.record.lru_cache import LRUCache
 from clientgo.rest import TransportError
-from clientgo.serving import CertificateError, Handler, Request, Response, ServingCertificate
+from clientgo.util.certificates import make_throw_away_pair
+from clientgo.util.clock import Clock
 
 TOKEN_TIME: Final = 60.0
 ALLOWED_TIME: Final = 300.0

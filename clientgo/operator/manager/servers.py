@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from clientgo.client import Client
-from clientgo.clock import Clock
-from clientgo.metrics import NO_METRICS, MetricsProvider
+from clientgo.observe.metrics import NO_METRICS, MetricsProvider
+from clientgo.observe.serving import Handler, HealthChecks, Server, ServingError
 from clientgo.operator.cache.scope import own_namespace
 from clientgo.operator.certificates.self_signed import (
     SelfSignedCertificates,
@@ -26,7 +26,7 @@ from clientgo.operator.manager.life_cycle import RunnableGroup
 from clientgo.operator.manager.metrics_access import MetricsAccess, tls_of
 from clientgo.operator.manager.registry import ManagerHealth
 from clientgo.operator.webhooks import RunCoroutine, WebhookOptions, Webhooks, WebhookServer
-from clientgo.serving import Handler, HealthChecks, Server, ServingError
+from clientgo.util.clock import Clock
 
 METRICS_PATH: Final = "/metrics"
 
@@ -224,8 +224,8 @@ def metrics_of(
     try:
         from prometheus_client import CollectorRegistry
 
-        from clientgo.metrics.prometheus import PrometheusProvider
-        from clientgo.serving.metrics import metrics_handler
+        from clientgo.observe.metrics.prometheus import PrometheusProvider
+        from clientgo.observe.serving.metrics import metrics_handler
     except ImportError as error:
         raise ConfigError(
             "serving metrics needs the package prometheus-client: pip install "

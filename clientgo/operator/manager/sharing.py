@@ -10,11 +10,11 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from clientgo.clock import Clock
 from clientgo.operator.controller import Controller
 from clientgo.operator.manager.config import LeaderElection
-from clientgo.process import SupervisedThread
 from clientgo.sharding import Ownership, ShardMember, shard_member
+from clientgo.util.clock import Clock
+from clientgo.util.process import SupervisedThread
 
 
 class SharedWork:

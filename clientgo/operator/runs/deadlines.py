@@ -12,12 +12,12 @@ import threading
 from functools import partial
 from typing import Final
 
-from clientgo.clock import Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName
 from clientgo.operator.runs.run import Run
 from clientgo.operator.runs.timers import Timers
-from clientgo.wait import StopEvent
+from clientgo.util.clock import Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.wait import StopEvent
 
 REPORT_PERIOD: Final = 60.0
 

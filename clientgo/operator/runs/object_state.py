@@ -32,14 +32,14 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from clientgo.clock import nanoseconds
-from clientgo.copies import uncopyable
 from clientgo.meta.resource_version import parse_resource_version
 from clientgo.operator.errors import Retry, TerminalError
 from clientgo.operator.retry import RetryPolicy, RetryState
 from clientgo.operator.runs.rate_limit import RateLimit
 from clientgo.operator.runs.transient import TRANSIENT_RETRY, is_transient
 from clientgo.operator.settings.durations import instant
+from clientgo.util.clock import nanoseconds
+from clientgo.util.copies import uncopyable
 from clientgo.workqueue import LOW_PRIORITY
 
 EVENT_FAILURES_WITHOUT_WAIT: Final = 10

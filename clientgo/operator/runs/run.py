@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from clientgo.clock import Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName
 from clientgo.operator.retry import RetryState, exponential
 from clientgo.operator.runs.object_state import (
@@ -20,6 +18,8 @@ from clientgo.operator.runs.object_state import (
     timer_in,
 )
 from clientgo.operator.settings.durations import instant
+from clientgo.util.clock import Clock
+from clientgo.util.copies import uncopyable
 
 _log = logging.getLogger("clientgo.operator.reconcile")
 

@@ -1,8 +1,8 @@
 """What log lines say about the object that is being processed.
 
 Promises that while user code runs for an object, the lines of every logger in that thread carry
-these fields (see :mod:`clientgo.logs`). Nothing is computed unless a line is written. Contents of
-objects are never logged.
+these fields (see :mod:`clientgo.observe.logs`). Nothing is computed unless a line is written.
+Contents of objects are never logged.
 
 Source: Java Operator SDK (MDC), controller-runtime pkg/log.
 """
@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from contextvars import Token
 from typing import Any, Final, TypeAlias
 
-from clientgo.logs import current_fields, enter_log_context, leave_log_context
 from clientgo.meta import APIResource, ObjectName, metadata_of
+from clientgo.observe.logs import current_fields, enter_log_context, leave_log_context
 
 SWITCH: Final = "CLIENTGO_LOG_CONTEXT"
 """The environment variable that turns the fields off, with ``false``."""

@@ -19,17 +19,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName
-from clientgo.metrics import MetricsProvider
+from clientgo.observe.metrics import MetricsProvider
+from clientgo.observe.trace import Syncing
 from clientgo.operator.errors import AlreadyStartedError
 from clientgo.operator.runs.object_state import ObjectState, RunSettings
 from clientgo.operator.runs.run import Run
 from clientgo.operator.runs.steps import LATER
 from clientgo.operator.settings.durations import instant
-from clientgo.process import SupervisedThread
-from clientgo.trace import Syncing
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import SupervisedThread
 from clientgo.workqueue import LOW_PRIORITY, PriorityQueue
 
 if TYPE_CHECKING:

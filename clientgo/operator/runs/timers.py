@@ -11,9 +11,9 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import TypeAlias
 
-from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
-from clientgo.copies import uncopyable
-from clientgo.process import SupervisedThread
+from clientgo.util.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import SupervisedThread
 from clientgo.workqueue import DueHeap
 
 Function: TypeAlias = Callable[[], object]

@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
-from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.change_events import GenericEvent
@@ -25,6 +24,7 @@ from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.sources.primaries import ItemCache, ItemId, PrimaryWatch
 from clientgo.operator.sources.source import Sink, Source, SourceContext, ThreadSource
+from clientgo.util.copies import uncopyable
 
 _log = logging.getLogger("clientgo.operator.source")
 

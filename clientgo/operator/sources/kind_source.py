@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict, Unpack
 
 from clientgo.cache import DeletedFinalStateUnknown, FilteringHandler, ResourceEventHandler
-from clientgo.copies import uncopyable
 from clientgo.meta import APIResource, metadata_of
 from clientgo.operator.cache.kind_cache import KindCache, Subscription
 from clientgo.operator.cache.object_cache import Kind, Projection, api_resource
@@ -29,6 +28,7 @@ from clientgo.operator.mappers import Locator, Mapper, by_owner
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.settings.labels import selector_of
 from clientgo.operator.sources.source import Sink, Source, SourceContext
+from clientgo.util.copies import uncopyable
 
 
 class WatchOptions(TypedDict, total=False):

@@ -17,14 +17,14 @@ from functools import partial
 from typing import Any, Final, Literal, TypeAlias, overload
 
 from clientgo.cache import Latch
-from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.errors import DeclarationError, Retry
 from clientgo.operator.settings.durations import Duration, positive_seconds
 from clientgo.operator.sources.primaries import ItemCache, ItemId, PrimaryWatch
 from clientgo.operator.sources.source import Sink, SourceContext, ThreadSource
-from clientgo.wait import wait_for_event
+from clientgo.util.copies import uncopyable
+from clientgo.util.wait import wait_for_event
 from clientgo.workqueue import DelayingQueue
 
 _FIRST_POLL: Final = 0.2

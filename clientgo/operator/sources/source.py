@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.cache.scope import NamespaceSet
@@ -22,8 +21,9 @@ from clientgo.operator.errors import AlreadyStartedError
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.runs.steps import no_event_loop
-from clientgo.process import SupervisedThread
-from clientgo.wait import StopEvent
+from clientgo.util.clock import Clock
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import StopEvent
 
 if TYPE_CHECKING:
     from clientgo.operator.aio import EventLoop

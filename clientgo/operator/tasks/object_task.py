@@ -26,8 +26,8 @@ from clientgo.operator.runs import FailedRun, Run, RunQueue, RunSettings
 from clientgo.operator.runs.run_fields import RunFields, logging_about
 from clientgo.operator.runs.steps import LATER
 from clientgo.operator.tasks.declarations import TaskDeclaration
-from clientgo.process import SupervisedThread
-from clientgo.wait import StopEvent
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import StopEvent
 
 TASK_FAILED: Final = "TaskFailed"
 

@@ -15,7 +15,8 @@ import logging
 import re
 from typing import Final
 
-from clientgo.metrics import Counter
+from clientgo.observe.metrics import Counter
+from clientgo.observe.serving import Request, Response
 from clientgo.operator.webhooks.admission_review import (
     API_VERSION,
     API_VERSIONS,
@@ -41,7 +42,6 @@ from clientgo.operator.webhooks.refusals import (
     is_bug,
     status_of,
 )
-from clientgo.serving import Request, Response
 
 _UID: Final = re.compile(rb'"request":\s*\{\s*"uid":\s*"([-0-9A-Za-z]*)"')
 """API servers write the uid before the object."""

@@ -16,10 +16,10 @@ from typing import Any, Final, Self
 import msgspec
 from msgspec import Raw, Struct
 
-from clientgo.copies import uncopyable
 from clientgo.meta import Status, to_plain
 from clientgo.meta.json_values import JSONObject
 from clientgo.meta.patches import create_json_patch
+from clientgo.util.copies import uncopyable
 
 
 class Operation(enum.StrEnum):

@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from clientgo.meta import DecodeError, ObjectDecodeError, Status
 from clientgo.meta.json_values import JSONObject
-from clientgo.metrics import Counter
+from clientgo.observe.metrics import Counter
+from clientgo.observe.serving import Request, Response
 from clientgo.operator.webhooks.admission_review import plain_status
 from clientgo.operator.webhooks.conversions import ConversionError, KindConversions
 from clientgo.operator.webhooks.endpoint import (
@@ -33,7 +34,6 @@ from clientgo.operator.webhooks.refusals import (
     TooManyCallsError,
     failure,
 )
-from clientgo.serving import Request, Response
 
 _log = logging.getLogger("clientgo.operator.webhooks")
 

@@ -20,12 +20,12 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from clientgo.copies import CopyableError
 from clientgo.meta import APIResource, Codec, ObjectMeta, Resource, resource_of
 from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import JSONObject
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.webhooks.typed_objects import typed_view, unknown_part, with_unknown
+from clientgo.util.copies import CopyableError
 
 S = TypeVar("S", bound=Resource)
 H = TypeVar("H", bound=Resource)

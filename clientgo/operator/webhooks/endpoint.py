@@ -16,10 +16,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta.decoding import decode
 from clientgo.meta.nesting import is_deeper_than, nesting_depth
-from clientgo.metrics import Counter, Metric, MetricsProvider
+from clientgo.observe.metrics import Counter, Metric, MetricsProvider
+from clientgo.observe.serving import NOT_FOUND, Handler, Request, Response
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.settings.durations import parse_duration
 from clientgo.operator.webhooks.refusals import (
@@ -28,7 +28,7 @@ from clientgo.operator.webhooks.refusals import (
     RequestTooLargeError,
     TooManyCallsError,
 )
-from clientgo.serving import NOT_FOUND, Handler, Request, Response
+from clientgo.util.clock import REAL_CLOCK, Clock
 
 T = TypeVar("T")
 

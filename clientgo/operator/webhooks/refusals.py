@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from clientgo.copies import CopyableError
 from clientgo.meta import (
     DecodeError,
     InvalidError,
@@ -26,6 +25,7 @@ from clientgo.meta import (
 from clientgo.meta.validation import field_path
 from clientgo.meta.validation.field_errors import FieldError, aggregate_message
 from clientgo.operator.webhooks.admission_review import AdmissionRequest
+from clientgo.util.copies import CopyableError
 
 
 def path(*parts: str | int) -> str:
@@ -51,7 +51,8 @@ class FieldErrors(CopyableError):  # noqa: N818 - a collection that is raised wh
             errors.invalid(path("metadata", "name"), obj.metadata.name, "at most 52 characters")
         errors.raise_if_any()
 
-    Without errors the object is valid. ``add`` takes any :class:`clientgo.schema.FieldError`.
+    Without errors the object is valid. ``add`` takes any
+    :class:`clientgo.testcluster.schema.FieldError`.
     """
 
     def __init__(self, errors: Iterable[FieldError] = ()) -> None:

@@ -24,10 +24,15 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import Resource, resource_of
-from clientgo.metrics import NO_METRICS, MetricsProvider
+from clientgo.observe.metrics import NO_METRICS, MetricsProvider
+from clientgo.observe.serving import (
+    CertificateError,
+    Handler,
+    Server,
+    ServingCertificate,
+    ServingError,
+)
 from clientgo.operator.errors import AlreadyStartedError, ConfigError, DeclarationError
 from clientgo.operator.webhooks.admission_endpoint import AdmissionEndpoint
 from clientgo.operator.webhooks.admission_review import Operation
@@ -48,8 +53,9 @@ from clientgo.operator.webhooks.endpoint import (
 )
 from clientgo.operator.webhooks.handlers import HandlerChain
 from clientgo.operator.webhooks.manifest import WebhookManifest
-from clientgo.process import SupervisedThread
-from clientgo.serving import CertificateError, Handler, Server, ServingCertificate, ServingError
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import SupervisedThread
 
 CertificateSource = Literal["dir", "self", "cert-manager"]
 """Files that are put there, certificates that the operator makes, or those of cert-manager."""

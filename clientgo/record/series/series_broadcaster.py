@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from clientgo.api.events_v1 import Event
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
-from clientgo.process import SupervisedThread
 from clientgo.record.broadcaster import Broadcaster
 from clientgo.record.delivery import RETRY_INTERVAL
 from clientgo.record.event_watch import EventWatch
 from clientgo.record.series.series_cache import SeriesCache, same_series
 from clientgo.record.series.series_recorder import SeriesRecorder
 from clientgo.record.series.series_writer import SeriesSink, SeriesWriter
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import SupervisedThread
 
 FINISH_EVERY: Final = 360.0
 """Seconds between looks for series that have ended."""

@@ -17,10 +17,10 @@ from typing import Final
 
 from clientgo.api.core_v1 import ObjectReference
 from clientgo.api.events_v1 import Event, EventSeries
-from clientgo.clock import Clock
 from clientgo.meta import deep_copy
 from clientgo.meta.timestamps import format_micro_time
 from clientgo.record.lru_cache import LRUCache
+from clientgo.util.clock import Clock
 
 ENDS_AFTER: Final = 360.0
 """Seconds without an event after which a series has ended."""

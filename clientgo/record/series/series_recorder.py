@@ -12,15 +12,15 @@ from typing import Any
 
 from clientgo.api.core_v1 import ObjectReference
 from clientgo.api.events_v1 import Event
-from clientgo.clock import Clock, nanoseconds
-from clientgo.copies import uncopyable
 from clientgo.meta import ObjectMeta
 from clientgo.meta.timestamps import format_micro_time
+from clientgo.observe.trace import active_trace
 from clientgo.record.event_names import event_name
 from clientgo.record.hops import note_event
 from clientgo.record.recorder import DEFAULT_NAMESPACE, check_event_type
 from clientgo.record.references import NoReferenceError, get_reference
-from clientgo.trace import active_trace
+from clientgo.util.clock import Clock, nanoseconds
+from clientgo.util.copies import uncopyable
 
 _log = logging.getLogger("clientgo.record")
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from clientgo.api.events_v1 import Event
-from clientgo.clock import Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import AlreadyExistsError, NotFoundError
 from clientgo.record.delivery import Outcome, attempt, deliver
 from clientgo.record.series.series_cache import SeriesCache, Snapshot
+from clientgo.util.clock import Clock
+from clientgo.util.copies import uncopyable
 
 if TYPE_CHECKING:
     from clientgo.client import Client

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clientgo.copies import CopyableError
+from clientgo.util.copies import CopyableError
 
 
 class ConfigError(CopyableError):

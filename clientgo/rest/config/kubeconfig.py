@@ -20,7 +20,7 @@ import msgspec
 
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.kubeconfig_types import Cluster, Context, User
-from clientgo.text.yaml_reader import YamlError, read_yaml
+from clientgo.util.text.yaml_reader import YamlError, read_yaml
 
 _T = TypeVar("_T", Cluster, Context, User)
 

@@ -18,8 +18,6 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from clientgo.copies import uncopyable
-from clientgo.process import renew_in_child
 from clientgo.rest.config.credentials import Identity
 from clientgo.rest.config.proxies import proxy_for
 from clientgo.rest.config.rest_config import (
@@ -28,6 +26,8 @@ from clientgo.rest.config.rest_config import (
     RestConfig,
     TLSSettings,
 )
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import renew_in_child
 
 _log = logging.getLogger("clientgo.rest")
 

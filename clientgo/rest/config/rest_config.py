@@ -16,14 +16,14 @@ from itertools import chain
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.flowcontrol import RateLimiter
-from clientgo.metrics import MetricsProvider
+from clientgo.observe.metrics import MetricsProvider
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import ANONYMOUS, Credentials, with_basic_auth
 from clientgo.rest.config.proxies import checked_proxy, proxy_for
 from clientgo.rest.config.user_agent import default_user_agent
 from clientgo.rest.server_warnings import WarningHandler
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.flowcontrol import RateLimiter
 
 __all__ = ["ConfigError", "Impersonation", "RestConfig", "TLSSettings"]
 

@@ -3,8 +3,8 @@
 Promises that certificates and keys given as text stay in memory, and that those of files are read
 whole before they are used. A bad certificate or key is a :class:`ConfigError`.
 
-What is trusted is decided as Go does, see `clientgo.certificates`. Source: client-go `transport`
-TLSConfigFor.
+What is trusted is decided as Go does, see `clientgo.util.certificates`. Source: client-go
+`transport` TLSConfigFor.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import tempfile
 from collections.abc import Iterator
 from typing import Final, NoReturn
 
-from clientgo.certificates import CERTIFICATE, NoCertificateError, client_context
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import NOBODY, Identity
 from clientgo.rest.config.rest_config import TLSSettings
+from clientgo.util.certificates import CERTIFICATE, NoCertificateError, client_context
 
 _KEY: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----.*?-----END \1-----", re.DOTALL)
 _MISMATCHES: Final = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "X509_KEY_VALUES_MISMATCH")

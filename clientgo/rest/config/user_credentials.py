@@ -14,7 +14,6 @@ import logging
 from typing import Final
 from urllib.parse import urlsplit
 
-from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.rest.config.auth.exec_plugin import exec_credentials
 from clientgo.rest.config.auth.oidc import oidc_credentials
 from clientgo.rest.config.auth.token_file import TokenFile, bearer
@@ -28,6 +27,7 @@ from clientgo.rest.config.credentials import (
 )
 from clientgo.rest.config.kubeconfig_types import AuthProvider, Cluster, User
 from clientgo.rest.config.proxies import is_loopback
+from clientgo.util.clock import REAL_CLOCK, Clock
 
 _log = logging.getLogger("clientgo.rest")
 

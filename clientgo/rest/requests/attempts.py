@@ -17,7 +17,6 @@ import threading
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from clientgo.flowcontrol import NotAcceptedError
 from clientgo.meta import StatusError
 from clientgo.rest.errors import (
     ConnectionLostError,
@@ -31,6 +30,7 @@ from clientgo.rest.requests.request_metrics import NO_ANSWER
 from clientgo.rest.requests.shared_parts import SharedParts
 from clientgo.rest.requests.throttling import OWN_LIMIT
 from clientgo.rest.transport.exchange import Answer, Headers, RequestBody
+from clientgo.util.flowcontrol import NotAcceptedError
 
 _log = logging.getLogger("clientgo.rest")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clientgo.clock import nanoseconds
+from clientgo.util.clock import nanoseconds
 
 
 def go_duration(seconds: float) -> str:

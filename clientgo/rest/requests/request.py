@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
-from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import Codec, DecodeError, StatusError
 from clientgo.rest.errors import TransportError, UnreadableAnswerError
 from clientgo.rest.requests.attempts import (
@@ -31,6 +30,7 @@ from clientgo.rest.requests.shared_parts import SharedParts
 from clientgo.rest.requests.watch_stream import EndedWatch, HTTPWatchStream
 from clientgo.rest.server_warnings import WarningHandler, warnings_in
 from clientgo.rest.transport.exchange import Answer, Headers, RequestBody
+from clientgo.util.copies import CopyableError, uncopyable
 
 T = TypeVar("T")
 

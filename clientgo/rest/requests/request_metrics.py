@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
-from clientgo.metrics import NO_METRICS, MetricsProvider
-from clientgo.metrics import names as metric_names
+from clientgo.observe.metrics import NO_METRICS, MetricsProvider
+from clientgo.observe.metrics import names as metric_names
 
 NO_ANSWER: Final = "<error>"
 """The code of an attempt that the server did not answer."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clientgo.clock import Clock
-from clientgo.flowcontrol import RateLimiter
 from clientgo.rest.config.rest_config import RestConfig
 from clientgo.rest.requests.request_metrics import RequestMetrics
 from clientgo.rest.requests.throttling import ThrottlingLog
 from clientgo.rest.server_warnings import WarningHandler, default_warning_handler
 from clientgo.rest.transport.exchange import Headers, Transport
+from clientgo.util.clock import Clock
+from clientgo.util.flowcontrol import RateLimiter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

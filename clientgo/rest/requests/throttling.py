@@ -11,8 +11,8 @@ import logging
 import threading
 from typing import Final
 
-from clientgo.clock import Clock
-from clientgo.process import renew_in_child
+from clientgo.util.clock import Clock
+from clientgo.util.process import renew_in_child
 
 _log = logging.getLogger("clientgo.rest.throttling")
 

@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import msgspec
 
-from clientgo.clock import Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import Codec, DecodeError, WatchEvent
 from clientgo.rest.errors import ConnectionLostError, RequestStoppedError, TransportTimeoutError
 from clientgo.rest.transport.exchange import Answer
+from clientgo.util.clock import Clock
+from clientgo.util.copies import uncopyable
 
 _LONGEST_EVENT: Final = 64 * 1024 * 1024
 """Far beyond any object that a server stores; more without a line end is no watch."""

@@ -8,7 +8,7 @@ Drops extensions and trailers: the Kubernetes API uses none.
 
 from __future__ import annotations
 
-from clientgo.copies import CopyableError
+from clientgo.util.copies import CopyableError
 
 _LINE_END = b"\r\n"
 _LONGEST_LINE = 16 * 1024

@@ -15,7 +15,7 @@ from typing import Protocol, Required, Self, TypeAlias, TypedDict, Unpack
 
 from urllib3 import HTTPHeaderDict
 
-from clientgo.copies import uncopyable
+from clientgo.util.copies import uncopyable
 
 Headers: TypeAlias = dict[str, str] | HTTPHeaderDict
 """The second where a header is there several times."""

@@ -22,7 +22,6 @@ from urllib.parse import urlsplit
 import urllib3
 from urllib3.exceptions import HTTPError
 
-from clientgo.copies import uncopyable
 from clientgo.rest.config.credentials import Identity
 from clientgo.rest.config.proxies import is_loopback
 from clientgo.rest.config.rest_config import ConfigError, RestConfig
@@ -43,6 +42,7 @@ from clientgo.rest.transport.chunked import MalformedChunkError
 from clientgo.rest.transport.exchange import Answer, Headers, RequestBody
 from clientgo.rest.transport.in_flight import InFlight, carrying
 from clientgo.rest.transport.pools import Pools
+from clientgo.util.copies import uncopyable
 
 _log = logging.getLogger("clientgo.rest")
 

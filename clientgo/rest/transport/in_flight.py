@@ -23,9 +23,9 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
-from clientgo.process import renew_in_child
 from clientgo.rest.transport.response_head import Response
-from clientgo.wait import call_when_set
+from clientgo.util.process import renew_in_child
+from clientgo.util.wait import call_when_set
 
 
 class InFlight:

@@ -20,12 +20,12 @@ from urllib.parse import unquote, urlsplit
 
 import urllib3
 
-from clientgo.process import renew_in_child
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import Identity, basic_authorization
 from clientgo.rest.config.rest_config import RestConfig
 from clientgo.rest.config.tls import proxy_ssl_context, ssl_context
 from clientgo.rest.transport.in_flight import AbortableHTTPPool, AbortableHTTPSPool
+from clientgo.util.process import renew_in_child
 
 _log = logging.getLogger("clientgo.rest")
 

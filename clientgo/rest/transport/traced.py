@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from clientgo.observe.trace import Trace, active_trace
 from clientgo.rest.transport.exchange import Answer, Sending, Transport
-from clientgo.trace import Trace, active_trace
 
 
 def traced_transport(transport: Transport) -> Transport:

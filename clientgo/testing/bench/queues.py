@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from clientgo.copies import uncopyable
-from clientgo.process import SupervisedThread
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import SupervisedThread
 from clientgo.workqueue import (
     ItemExponentialFailureRateLimiter,
     PriorityQueue,

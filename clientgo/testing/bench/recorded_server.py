@@ -29,8 +29,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
-from clientgo.process import SupervisedThread
 from clientgo.testing.bench.objects import SHAPES, Shape
+from clientgo.util.process import SupervisedThread
 
 OBJECTS = 10_000
 EVENTS = 20_000

@@ -17,8 +17,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
-from clientgo.apiserver import parse_path
 from clientgo.meta import BadRequestError, GroupVersionResource
+from clientgo.testcluster.server import parse_path
 
 ANY: Final = "*"
 """Matches every verb, or every resource."""

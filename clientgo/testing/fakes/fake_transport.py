@@ -22,7 +22,7 @@ from clientgo.cache import WatchStream
 from clientgo.meta import ObjectList, Status, WatchEvent, to_plain
 from clientgo.rest import Answer, Sending, whole_body
 from clientgo.testing.fakes.actions import Action, action_of
-from clientgo.wait import call_when_set
+from clientgo.util.wait import call_when_set
 
 
 class FakeTransport:

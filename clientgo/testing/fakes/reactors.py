@@ -15,8 +15,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from clientgo.copies import CopyableError
 from clientgo.testing.fakes.actions import Action, Verb
+from clientgo.util.copies import CopyableError
 
 Reactor: TypeAlias = Callable[[Action], Any]
 """Answers an action with what the server would: an object (of any kind that the library takes), a

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from typing import Any, cast
 
-from clientgo.extras import needing_extra
-from clientgo.logs import ContextFilter
-from clientgo.logs.formatters import fields_of
-from clientgo.metrics import MetricsProvider
+from clientgo.observe.logs import ContextFilter
+from clientgo.observe.logs.formatters import fields_of
+from clientgo.observe.metrics import MetricsProvider
+from clientgo.util.extras import needing_extra
 
 
 class MetricCapture:
@@ -18,7 +18,7 @@ class MetricCapture:
         with needing_extra("metrics", "counting an operator's metrics"):
             from prometheus_client import CollectorRegistry
 
-            from clientgo.metrics.prometheus import PrometheusProvider
+            from clientgo.observe.metrics.prometheus import PrometheusProvider
 
         self._registry = CollectorRegistry()
         self.provider: MetricsProvider = cast(MetricsProvider, PrometheusProvider(self._registry))

@@ -1,11 +1,11 @@
 """A cluster for tests: the embedded API server, its objects by kind, and faults in few words.
 
-Promises what :class:`~clientgo.apiserver.EmbeddedAPIServer` does: status apart from spec,
+Promises what :class:`~clientgo.testcluster.server.EmbeddedAPIServer` does: status apart from spec,
 generations, finalizers, garbage collection, conflicts, selectors, watches with bookmarks and 410,
 server-side apply, schemas of custom kinds, admission webhooks. What an operator asks of it is
 noted.
 
-Does not promise nodes or pods that run; :class:`~clientgo.workloads.WorkloadSimulator`
+Does not promise nodes or pods that run; :class:`~clientgo.testcluster.workloads.WorkloadSimulator`
 makes Deployments report that they do.
 
 Upstream: controller-runtime ``envtest`` and ``client/fake``, here in one.
@@ -21,14 +21,12 @@ from typing import Any, Final, Self, TypeVar
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.coordination_v1 import Lease
-from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.faults import WRITES
 from clientgo.client import Client
-from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.codegen.crd import definitions_of
-from clientgo.copies import uncopyable
 from clientgo.meta import NotFoundError, StatusError, metadata_of, resource_of
 from clientgo.rest import HTTPTransport, RestConfig
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.server.faults import WRITES
 from clientgo.testing.fakes.actions import Action
 from clientgo.testing.faults import (
     CloseWatches,
@@ -38,6 +36,8 @@ from clientgo.testing.faults import (
     Requests,
 )
 from clientgo.testing.recording_transport import READING, RecordingTransport
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 S = TypeVar("S")
 

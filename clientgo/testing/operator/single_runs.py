@@ -22,7 +22,7 @@ from clientgo.api.events_v1 import Event
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ObjectName, deep_copy, metadata_of, resource_of
-from clientgo.metrics import NO_METRICS
+from clientgo.observe.metrics import NO_METRICS
 from clientgo.operator.cache import EVERYWHERE, api_resource
 from clientgo.operator.client import CachedClient
 from clientgo.operator.controller import Controller, Cycle, Declaration, Services, declaration_of

@@ -1,8 +1,9 @@
 """The embedded API server without its thread and its sockets: it answers in the caller's thread.
 
-Promises everything that :class:`~clientgo.apiserver.EmbeddedAPIServer` does to a request, since it
-is the same code: validation, versions, statuses apart, finalizers, server-side apply. When a
-request has been answered, so has all that follows from it, as deletions by the garbage collector.
+Promises everything that :class:`~clientgo.testcluster.server.EmbeddedAPIServer` does to a request,
+since it is the same code: validation, versions, statuses apart, finalizers, server-side apply.
+When a request has been answered, so has all that follows from it, as deletions by the garbage
+collector.
 
 Does not promise watches: nothing happens between two requests that one could tell of.
 """
@@ -17,9 +18,9 @@ from urllib.parse import unquote, urlsplit
 
 from urllib3 import HTTPHeaderDict
 
-from clientgo.apiserver import Application, Cluster
 from clientgo.meta import APIResource
 from clientgo.rest import Answer, Sending, whole_body
+from clientgo.testcluster.server import Application, Cluster
 
 
 class StillServer:

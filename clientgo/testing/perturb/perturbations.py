@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from clientgo.apiserver.faults import (
+from clientgo.testcluster.server.faults import (
     CloseWatches,
     ExpireHistory,
     FailRequests,

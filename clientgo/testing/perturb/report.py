@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from clientgo.apiserver.faults import ObservedRequest
+from clientgo.testcluster.server.faults import ObservedRequest
 from clientgo.testing.perturb.writes import Write
 
 Verdict: TypeAlias = Literal["ok", "FAIL", "not reached"]

@@ -10,18 +10,18 @@ from typing import Any, Final, TypeAlias
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.coordination_v1 import Lease
 from clientgo.api.core_v1 import ConfigMap
-from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.faults import CloseWatches, FailRequests, HoldRequests, Requests
 from clientgo.client import CachedDiscovery, Client, DiscoveringRESTMapper, DiscoveryClient
-from clientgo.copies import CopyableError
 from clientgo.meta import APIResource, Unstructured
 from clientgo.meta.resource_version import parse_resource_version
-from clientgo.process import SupervisedThread
 from clientgo.rest import RestConfig
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.server.faults import CloseWatches, FailRequests, HoldRequests, Requests
 from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer
 from clientgo.testing.perturb.objects import Normalise, State, differences, read_state
 from clientgo.testing.perturb.writes import AGENT, RequestLog, Write, is_write
+from clientgo.util.copies import CopyableError
+from clientgo.util.process import SupervisedThread
 
 Runner: TypeAlias = Callable[[RestConfig], AbstractContextManager[object]]
 """Runs a controller, with a connection to the API server, for as long as the context is open."""

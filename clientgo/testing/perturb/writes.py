@@ -11,8 +11,8 @@ import threading
 from collections import Counter
 from typing import Final, NamedTuple
 
-from clientgo.apiserver.faults import WRITES, ObservedRequest, Requests
-from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.testcluster.server.faults import WRITES, ObservedRequest, Requests
+from clientgo.util.clock import REAL_CLOCK, Clock
 
 AGENT: Final = "perturbed-controller"
 """How the user agent of every life of the controller begins."""

@@ -8,10 +8,10 @@ Upstream: client-go ``testing`` field-managed ObjectTracker.
 
 from __future__ import annotations
 
-from clientgo.clock import Clock
 from clientgo.meta.json_values import JSONObject
-from clientgo.meta.managed_fields import DEDUCED, FieldManager, FieldType
-from clientgo.schema.field_types import builtin_field_type
+from clientgo.testcluster.fields.managed_fields import DEDUCED, FieldManager, FieldType
+from clientgo.testcluster.schema.field_types import builtin_field_type
+from clientgo.util.clock import Clock
 
 
 class FieldOwnership:

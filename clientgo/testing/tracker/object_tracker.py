@@ -6,7 +6,7 @@ buffers without bound and costs nothing once it is stopped.
 
 Does not promise what a server does: objects are not defaulted, validated, pruned, finalized or
 collected, and a status is not kept apart from a spec. :class:`Realism` switches some of it on,
-``clientgo.apiserver.EmbeddedAPIServer`` has all of it.
+``clientgo.testcluster.server.EmbeddedAPIServer`` has all of it.
 
 Upstream: client-go ``testing`` ObjectTracker. Differs in that an object without a name is refused
 immediately, and that a full watch cannot fail the write that filled it.
@@ -22,8 +22,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
 from clientgo.meta import (
     AlreadyExistsError,
     BadRequestError,
@@ -42,6 +40,8 @@ from clientgo.testing.fake_source import FakeStream
 from clientgo.testing.tracker.field_ownership import FieldOwnership
 from clientgo.testing.tracker.realism import Realism
 from clientgo.testing.tracker.seeds import ResourceLike, gvr_of, plain_of, seeds
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
 
 _Change: TypeAlias = Callable[[JSONObject | None], JSONObject]
 """From the stored object, None if there is none, to the one to store."""
@@ -156,7 +156,7 @@ class ObjectTracker:
         """Make the fields of ``config`` so, and the writer their owner; create if need be.
 
         Keeps owners with or without ``Realism.OWNERSHIP``. Raises, besides,
-        :class:`~clientgo.meta.managed_fields.ApplyConflictError`.
+        :class:`~clientgo.testcluster.fields.managed_fields.ApplyConflictError`.
         """
         config = plain_of(config)
         key = ObjectName(_ensure_namespace(config, namespace), config["metadata"].get("name") or "")

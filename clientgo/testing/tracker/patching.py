@@ -20,10 +20,10 @@ from clientgo.meta.patches import (
     apply_json_patch,
     apply_merge_patch,
 )
-from clientgo.meta.patches.strategic_merge import (
+from clientgo.testcluster.fields.strategic_merge import (
     apply_strategic_merge_patch,
 )
-from clientgo.schema.openapi import builtin_type
+from clientgo.testcluster.schema.openapi import builtin_type
 
 
 def patched(live: JSONObject, patch: Any, kind: str) -> JSONObject:

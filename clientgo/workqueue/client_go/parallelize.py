@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from clientgo.process import SupervisedThread, start_threads
+from clientgo.util.process import SupervisedThread, start_threads
 
 
 def parallelize_until(

@@ -21,7 +21,7 @@ from clientgo.meta import (
     ObjectMeta,
     Undecodable,
 )
-from clientgo.wait import WaitCancelledError
+from clientgo.util.wait import WaitCancelledError
 from tests.cache.builders import foo, ref, refs
 
 

@@ -13,7 +13,7 @@ from clientgo.cache.informer.shared_processor import HANDLER_TIMEOUT
 from clientgo.meta import ForbiddenError
 from clientgo.testing import FakeClock
 from clientgo.testing.fake_source import FakeSource
-from clientgo.wait import Backoff, BackoffManager
+from clientgo.util.wait import Backoff, BackoffManager
 from tests.background import Background
 from tests.cache.builders import Foo, foo, refs
 from tests.cache.running import TIMEOUT, RecordingHandler, no_delays, running

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clientgo.cache import REAL_FIFO, InformerIdentity, InformerName, wait_for_cache_sync
 from clientgo.meta import ForbiddenError, GroupVersionResource
-from clientgo.metrics.names import INFORMER_QUEUED_ITEMS, INFORMER_STORE_RESOURCE_VERSION
+from clientgo.observe.metrics.names import INFORMER_QUEUED_ITEMS, INFORMER_STORE_RESOURCE_VERSION
 from clientgo.testing.fake_source import FakeSource
 from tests.cache.builders import foo
 from tests.cache.informer.making import informer_of, synced

@@ -12,8 +12,8 @@ import pytest
 from clientgo.cache import HandlerFuncs, HighWater
 from clientgo.cache.informer.listener import Listener, SlowCallLog
 from clientgo.cache.informer.notifications import Chunk, Kind
-from clientgo.clock import REAL_CLOCK
 from clientgo.testing import FakeClock
+from clientgo.util.clock import REAL_CLOCK
 from tests.cache.builders import Foo, foo
 from tests.cache.running import TIMEOUT, Notes, RecordingHandler
 

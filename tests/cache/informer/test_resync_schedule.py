@@ -7,8 +7,8 @@ import math
 import pytest
 
 from clientgo.cache.informer.resync_schedule import ResyncSchedule, checked_period
-from clientgo.clock import nanoseconds
 from clientgo.testing import FakeClock
+from clientgo.util.clock import nanoseconds
 
 
 def ticks(schedule: ResyncSchedule, period: float, count: int) -> list[bool]:

@@ -21,8 +21,8 @@ from clientgo.cache import (
 from clientgo.cache.queues.change_queue import ChangeQueue, EmptyDeltasError
 from clientgo.cache.queues.delta_fifo import ChangesByKey
 from clientgo.cache.store.keys import meta_namespace_key
-from clientgo.clock import REAL_CLOCK
 from clientgo.meta import Unstructured
+from clientgo.util.clock import REAL_CLOCK
 from tests.cache.builders import foo
 from tests.cache.queue_entries import Store, drain, take, take_batch
 

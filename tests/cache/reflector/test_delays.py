@@ -6,7 +6,7 @@ from clientgo.cache import Indexer
 from clientgo.cache.reflector.reflector import DEFAULT_DELAYS, DELAYS_START_OVER_AFTER, Reflector
 from clientgo.testing import AutoClock, FakeClock
 from clientgo.testing.fake_source import FakeSource
-from clientgo.wait import Backoff, BackoffManager
+from clientgo.util.wait import Backoff, BackoffManager
 from tests.cache.builders import Foo, foo
 from tests.cache.running import Notes, running
 

@@ -22,10 +22,10 @@ from clientgo.meta import (
     Unstructured,
     WatchEvent,
 )
-from clientgo.metrics.names import REFLECTOR_LAST_RESOURCE_VERSION, REFLECTOR_LISTS
+from clientgo.observe.metrics.names import REFLECTOR_LAST_RESOURCE_VERSION, REFLECTOR_LISTS
 from clientgo.testing import FakeClock
 from clientgo.testing.fake_source import FakeSource, FakeStream
-from clientgo.wait import Backoff, BackoffManager
+from clientgo.util.wait import Backoff, BackoffManager
 from tests.cache.builders import Foo, foo
 from tests.cache.metrics import RecordingProvider
 from tests.cache.running import Notes, RecordingStore, no_delays, running

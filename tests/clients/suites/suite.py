@@ -20,12 +20,12 @@ from typing import Any, Final
 import yaml
 
 from clientgo.api.core_v1 import Container, Pod, PodSpec
-from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
 from clientgo.rest import load_config
-from clientgo.workloads import simulate
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.server.kubeconfig import write_kubeconfig
+from clientgo.testcluster.workloads import simulate
 
 HERE: Final = Path(__file__).parent
 TEST_TIMEOUT: Final = 100

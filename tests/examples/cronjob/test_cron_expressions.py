@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clientgo.text.cron import CronError
-from clientgo.text.cron_schedule import Cron
+from clientgo.util.text.cron import CronError
+from clientgo.util.text.cron_schedule import Cron
 
 NEW_YORK = ZoneInfo("America/New_York")
 LORD_HOWE = ZoneInfo("Australia/Lord_Howe")

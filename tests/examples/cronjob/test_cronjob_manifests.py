@@ -10,10 +10,10 @@ import yaml
 
 from clientgo.client import ResourceClient
 from clientgo.meta import InvalidError
-from clientgo.scaffold.manifests.generated_files import State, states
-from clientgo.scaffold.manifests.project_manifests import FOLDERS, generate
-from clientgo.scaffold.project import read_project
-from clientgo.scaffold.project_code import declared_operator
+from clientgo.tools.scaffold.manifests.generated_files import State, states
+from clientgo.tools.scaffold.manifests.project_manifests import FOLDERS, generate
+from clientgo.tools.scaffold.project import read_project
+from clientgo.tools.scaffold.project_code import declared_operator
 from examples.cronjob.api import CronJob
 from examples.cronjob.demo import sample
 from examples.embedded import embedded

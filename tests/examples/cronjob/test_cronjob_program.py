@@ -10,13 +10,13 @@ import pytest
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.batch_v1 import Job
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ObjectName
 from clientgo.meta.timestamps import parse_time
 from clientgo.operator.webhooks import WebhookOptions
 from clientgo.rest import HTTPTransport, RestConfig
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing import FakeClock
 from clientgo.testing.observer import Observer
 from clientgo.testing.recording_transport import RecordingTransport

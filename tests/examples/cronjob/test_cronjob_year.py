@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from clientgo.api.batch_v1 import JobSpec, JobTemplateSpec
 from clientgo.api.core_v1 import PodTemplateSpec
 from clientgo.meta.timestamps import format_time
-from clientgo.text.cron_schedule import Cron
+from clientgo.util.text.cron_schedule import Cron
 from examples.cronjob.jobs import scheduled_at
 from tests.examples.cronjob.workbench import Workbench, at
 

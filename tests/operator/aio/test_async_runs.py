@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from clientgo.api.coordination_v1 import Lease
-from clientgo.logs import current_fields
 from clientgo.meta import NotFoundError, ObjectName
+from clientgo.observe.logs import current_fields
 from clientgo.operator import Context, ErrorResult, LeaderElection, Result, TerminalError
 from clientgo.operator.errors import (
     DeclarationError,
@@ -24,7 +24,7 @@ from clientgo.operator.errors import (
     ShutdownTimeoutError,
 )
 from clientgo.operator.finalizers import Finalizers
-from clientgo.wait import call_when_set
+from clientgo.util.wait import call_when_set
 from tests.background import Background
 from tests.operator.world import Gadget, GadgetStatus, Part, World, gadget, part
 

@@ -22,7 +22,7 @@ from clientgo.operator.aio.watchdog import (
 )
 from clientgo.operator.errors import CancelledError
 from clientgo.testing import FakeClock
-from clientgo.wait import StopEvent
+from clientgo.util.wait import StopEvent
 from tests.background import Background
 
 

@@ -6,19 +6,19 @@ import dataclasses
 
 import pytest
 
-from clientgo.certificates import KeyPair
-from clientgo.certificates.authority import (
+from clientgo.operator.certificates.self_signed import (
+    AUTHORITY_LIFETIME,
+    SERVING_LIFETIME,
+    OwnCertificates,
+)
+from clientgo.util.certificates import KeyPair
+from clientgo.util.certificates.authority import (
     belong_together,
     make_authority,
     make_serving_pair,
     split_certificates,
     validity_of,
     vouches_for,
-)
-from clientgo.operator.certificates.self_signed import (
-    AUTHORITY_LIFETIME,
-    SERVING_LIFETIME,
-    OwnCertificates,
 )
 
 NAMES = ["hooks.system.svc", "127.0.0.1"]

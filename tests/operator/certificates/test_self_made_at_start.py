@@ -12,12 +12,12 @@ import pytest
 from clientgo.api.admissionregistration_v1 import MutatingWebhookConfiguration
 from clientgo.api.coordination_v1 import Lease
 from clientgo.api.core_v1 import Secret
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client, PatchKind
 from clientgo.meta import ObjectMeta, resource_of
 from clientgo.operator import LeaderElection, Manager
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.webhooks import AdmissionContext, WebhookOptions, default
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.operator import eventually
 from tests.operator.webhooks.caller import connect, trusting
 from tests.operator.webhooks.cluster import serve_foos, webhook_of

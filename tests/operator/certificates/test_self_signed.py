@@ -13,10 +13,7 @@ import pytest
 
 from clientgo.api.admissionregistration_v1 import MutatingWebhookConfiguration
 from clientgo.api.core_v1 import Secret
-from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.certificates.authority import vouches_for
 from clientgo.client import Client
-from clientgo.clock import REAL_CLOCK
 from clientgo.meta import NotFoundError, ObjectMeta, ObjectName
 from clientgo.operator.certificates import KeyPair
 from clientgo.operator.certificates.self_signed import (
@@ -33,7 +30,10 @@ from clientgo.operator.webhooks import (
     WebhookServer,
     default,
 )
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing import FakeClient, FakeClock
+from clientgo.util.certificates.authority import vouches_for
+from clientgo.util.clock import REAL_CLOCK
 from tests.background import Background
 from tests.operator.webhooks.caller import connect, trusting
 from tests.operator.webhooks.cluster import CONFIGURATION, register, serve_foos

@@ -9,7 +9,7 @@ import pytest
 
 from clientgo.operator.dependents import Dependent
 from clientgo.operator.errors import DeclarationError
-from clientgo.scaffold.inferred_rules import controller_rules
+from clientgo.tools.scaffold.inferred_rules import controller_rules
 from tests.operator.world import Gadget, Part, Planet, Recording, World
 
 

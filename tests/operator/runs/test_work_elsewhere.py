@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from clientgo.meta import ObjectName
+from clientgo.observe.trace import Recorder, tracing
 from clientgo.operator import retry
 from clientgo.operator.runs import Run, RunQueue, RunSettings
 from clientgo.operator.runs.steps import LATER
 from clientgo.testing import FakeClock
-from clientgo.trace import Recorder, tracing
 
 KEYS = [ObjectName("default", name) for name in "abcd"]
 A = KEYS[0]

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from clientgo.api.coordination_v1 import Lease
 from clientgo.meta import NotFoundError, ObjectName
-from clientgo.metrics.prometheus import PrometheusProvider
+from clientgo.observe.metrics.prometheus import PrometheusProvider
 from clientgo.operator import Context, LeaderElection, TerminalError
 from clientgo.operator.errors import (
     ConfigError,

@@ -14,7 +14,7 @@ from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.client import Client
 from clientgo.meta import NotFoundError, resource_of
 from clientgo.operator.webhooks import WebhookManifest
-from clientgo.wait import Backoff, on_error
+from clientgo.util.wait import Backoff, on_error
 from tests.operator.webhooks.reviews import Foo
 
 CONFIGURATION = "demo"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.metrics import NO_METRICS, MetricsProvider
+from clientgo.observe.metrics import NO_METRICS, MetricsProvider
+from clientgo.observe.serving import Request, Response
 from clientgo.operator.webhooks import Webhooks
 from clientgo.operator.webhooks.endpoint import CallLimiter
-from clientgo.serving import Request, Response
+from clientgo.util.clock import REAL_CLOCK, Clock
 from tests.operator.webhooks.reviews import Verdict, body, verdict_in
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta, StatusError
 from clientgo.operator.webhooks import WebhookOptions, Webhooks, WebhookServer
-from clientgo.scaffold import add_conversions, by_url
-from clientgo.scaffold.installing import install_definitions
+from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.tools.scaffold import add_conversions, by_url
+from clientgo.tools.scaffold.installing import install_definitions
 from tests.operator.webhooks.caller import TLS, put_certificate
 from tests.operator.webhooks.versions import (
     FromAlpha,

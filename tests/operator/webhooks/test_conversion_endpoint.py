@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from clientgo.observe.serving import Response
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.webhooks import Webhooks, conversion, default
 from clientgo.operator.webhooks.endpoint import CallLimiter
-from clientgo.serving import Response
 from tests.cache.metrics import RecordingProvider
 from tests.operator.webhooks.reviews import Foo
 from tests.operator.webhooks.serving import call_of

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client, ResourceClient
 from clientgo.meta import ForbiddenError, InvalidError, ObjectMeta, StatusError
 from clientgo.operator.certificates.self_signed import Trusting, trust
@@ -26,6 +25,7 @@ from clientgo.operator.webhooks import (
     path,
     validate,
 )
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.operator.webhooks.caller import TLS, put_certificate
 from tests.operator.webhooks.cluster import CONFIGURATION, register, serve_foos
 from tests.operator.webhooks.reviews import Foo, FooSpec, foo

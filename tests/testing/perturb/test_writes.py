@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clientgo.apiserver.faults import ObservedRequest
+from clientgo.testcluster.server.faults import ObservedRequest
 from clientgo.testing import FakeClock
 from clientgo.testing.perturb.writes import AGENT, RequestLog
 from tests.background import Background

@@ -21,7 +21,7 @@ from clientgo.rest.config.auth.token_file import bearer
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import Identity
 from clientgo.rest.config.kubeconfig_types import Cluster
-from clientgo.text.yaml_reader import YamlError, read_yaml
+from clientgo.util.text.yaml_reader import YamlError, read_yaml
 
 V1: Final = "client.authentication.k8s.io/v1"
 V1BETA1: Final = "client.authentication.k8s.io/v1beta1"

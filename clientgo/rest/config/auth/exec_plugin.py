@@ -15,7 +15,6 @@ import shutil
 import signal
 from typing import Any, Final
 
-from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.rest.config.auth.exec_credential import (
     V1,
     V1BETA1,
@@ -27,7 +26,8 @@ from clientgo.rest.config.auth.exec_process import Finished, one_line, run_plugi
 from clientgo.rest.config.auth.renewed import Fresh, RenewedCredentials
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.kubeconfig_types import Cluster, ExecPlugin
-from clientgo.wait import StopEvent
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.wait import StopEvent
 
 _EXEC_INFO: Final = "KUBERNETES_EXEC_INFO"
 _MODES: Final = ("Never", "IfAvailable", "Always")

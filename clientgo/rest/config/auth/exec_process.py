@@ -21,10 +21,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, Final, NamedTuple
 
-from clientgo.process import SupervisedThread
 from clientgo.rest.config.auth.renewed import AbandonedError
 from clientgo.rest.config.config_error import ConfigError
-from clientgo.wait import StopEvent, call_when_set
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import StopEvent, call_when_set
 
 LONGEST_OUTPUT: Final = 1 << 20
 _KEPT_OF_STDERR: Final = 2000

@@ -22,15 +22,15 @@ import msgspec
 import urllib3
 from urllib3.exceptions import HTTPError
 
-from clientgo.certificates import NoCertificateError, client_context
-from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.rest.config.auth.exec_process import one_line
 from clientgo.rest.config.auth.renewed import Fresh, RenewedCredentials
 from clientgo.rest.config.auth.token_file import bearer
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import Identity
 from clientgo.rest.config.proxies import is_loopback, proxy_for
-from clientgo.wait import StopEvent
+from clientgo.util.certificates import NoCertificateError, client_context
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.wait import StopEvent
 
 _EXPIRY_DELTA: Final = 10.0
 _TIMEOUT: Final = 10.0

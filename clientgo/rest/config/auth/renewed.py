@@ -16,13 +16,13 @@ import threading
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import CopyableError, uncopyable
-from clientgo.flowcontrol import TokenBucketRateLimiter
-from clientgo.process import SupervisedThread, renew_in_child
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import Identity
-from clientgo.wait import StopEvent, wait_for_event
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import CopyableError, uncopyable
+from clientgo.util.flowcontrol import TokenBucketRateLimiter
+from clientgo.util.process import SupervisedThread, renew_in_child
+from clientgo.util.wait import StopEvent, wait_for_event
 
 _log = logging.getLogger("clientgo.rest")
 

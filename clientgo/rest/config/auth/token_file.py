@@ -14,11 +14,11 @@ import threading
 from dataclasses import replace
 from typing import Final
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.copies import uncopyable
-from clientgo.process import renew_in_child
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import NOBODY, Identity
+from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import renew_in_child
 
 _log = logging.getLogger("clientgo.rest")
 

@@ -1,0 +1,79 @@
+"""The sync of a key in a trace: the boundary before it, and its two hops.
+
+Queues make these; `Queue.syncing` is how a worker loop asks for one.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from clientgo.observe.trace.trace import Trace
+from clientgo.util.copies import uncopyable
+
+
+class Syncing(Protocol):
+    """A block in which a key is synced."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+    def failed(self, error: BaseException) -> None:
+        """Say that the sync failed, although no exception leaves the block."""
+
+
+class _NotTraced:
+    __slots__ = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def failed(self, error: BaseException) -> None: ...
+
+
+NOT_TRACED: Final[Syncing] = _NotTraced()
+
+
+@uncopyable("it has locks; make one in each process")
+class TracedSync:
+    """One sync of one key, in one thread."""
+
+    __slots__ = ("_error", "_key", "_of", "_started", "_trace")
+
+    def __init__(self, trace: Trace, of: str, key: object) -> None:
+        self._trace = trace
+        self._of = of
+        self._key = key
+        self._error = ""
+        self._started = 0.0
+
+    def __enter__(self) -> Self:
+        trace = self._trace
+        trace.before("sync", self._of, self._key)
+        trace.acts_for(self._of, self._key)
+        self._started = trace.now()
+        trace.note("sync.start", self._of, self._key)
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        exception: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        if exception is not None:
+            self.failed(exception)
+        seconds = self._trace.now() - self._started
+        self._trace.note("sync.end", self._of, self._key, error=self._error, seconds=seconds)
+
+    def failed(self, error: BaseException) -> None:
+        self._error = f"{type(error).__name__}: {error}"

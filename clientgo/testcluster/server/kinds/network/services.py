@@ -1,0 +1,66 @@
+"""Services: warnings. Addresses and node ports are kept and allocated in admission.
+
+Upstream: ``pkg/registry/core/service`` and ``pkg/api/service``.
+"""
+
+from __future__ import annotations
+
+from clientgo.testcluster.server.kinds.builtin_strategies import StatusStrategy
+from clientgo.testcluster.server.resources.names import DNS_LABEL
+from clientgo.testcluster.server.storage.storage import Object
+
+_TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
+_TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
+
+
+class ServiceStrategy(StatusStrategy):
+    """Services."""
+
+    name_rule = DNS_LABEL
+
+    def default(self, obj: Object) -> None:
+        """Remove the configuration of an affinity that is off."""
+        if obj["spec"].get("sessionAffinity") == "None":
+            obj["spec"].pop("sessionAffinityConfig", None)
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Keep the status; only a load balancer has addresses there."""
+        super().prepare_for_update(new, old)
+        status = new.get("status", {})
+        if new["spec"].get("type") != "LoadBalancer" and status.get("loadBalancer"):
+            new["status"] = {**status, "loadBalancer": {}}
+
+    def initial_status(self, obj: Object) -> Object:
+        """Return an empty load balancer status."""
+        return {"loadBalancer": {}}
+
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Warn of fields that are ignored or deprecated."""
+        spec = new["spec"]
+        warnings = []
+        if _TOPOLOGY_HINTS in new["metadata"].get("annotations", {}):
+            warnings.append(
+                f"annotation {_TOPOLOGY_HINTS} is deprecated, please use {_TOPOLOGY_MODE} instead"
+            )
+        if spec.get("externalIPs"):
+            warnings.append(
+                "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
+            )
+        if spec.get("clusterIP") == "None":
+            if spec.get("loadBalancerIP"):
+                warnings.append("spec.loadBalancerIP is ignored for headless services")
+            if spec.get("externalIPs"):
+                warnings.append("spec.externalIPs is ignored for headless services")
+            if spec.get("sessionAffinity") != "None":
+                warnings.append("spec.SessionAffinity is ignored for headless services")
+        warnings += super().warnings(new, old)
+        if spec.get("type") == "ExternalName":
+            if spec.get("externalIPs"):
+                warnings.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+        elif spec.get("externalName"):
+            warnings.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+        if spec.get("trafficDistribution") == "PreferClose":
+            warnings.append(
+                'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'
+            )
+        return warnings

@@ -1,0 +1,218 @@
+"""Field ownership: ``managedFields`` of every write, and server-side apply.
+
+Promises: each write updates the owners of the fields that it changes; an apply merges by the kind's
+type and refuses to take fields from other managers. Thread-safe.
+
+Upstream: apiserver ``endpoints/handlers/fieldmanager``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Any, Final
+
+from clientgo.meta.errors import BadRequestError
+from clientgo.testcluster.fields.managed_fields import (
+    UNTYPED,
+    ApplyConflictError,
+    FieldManager,
+    FieldType,
+    ManagedFieldsError,
+    TypedValueError,
+)
+from clientgo.testcluster.server.resources.errors import RequestError, bad_request, internal
+from clientgo.testcluster.server.resources.resource import Resource
+from clientgo.testcluster.server.storage.deep_values import encode
+from clientgo.testcluster.server.storage.storage import Object
+
+
+class Ownership:
+    """The field managers of all resources, created when first needed."""
+
+    def __init__(self, now: Callable[[], float], timestamp: Callable[[], str]) -> None:
+        self._now = now
+        self._timestamp = timestamp
+        self._managers: dict[tuple[Resource, str], FieldManager] = {}
+        self._entries_of_new: dict[Hashable, list[Object]] = {}
+        """``managedFields`` of new objects by their shape, without times."""
+        self._lock = threading.Lock()
+        """Guards both."""
+
+    def forget(self, group: str, plural: str) -> None:
+        """Remove the managers of a resource whose definition has changed."""
+        with self._lock:
+            self._entries_of_new.clear()
+            for key in list(self._managers):
+                if (key[0].group, key[0].plural) == (group, plural):
+                    del self._managers[key]
+
+    def _manager(self, resource: Resource, subresource: str) -> FieldManager:
+        with self._lock:
+            manager = self._managers.get((resource, subresource))
+            if manager is None:
+                manager = self._managers[resource, subresource] = FieldManager(
+                    api_version=resource.api_version,
+                    kind=resource.kind,
+                    types=resource.strategy.field_type,
+                    subresource=subresource,
+                    reset_fields=partial(resource.strategy.reset_fields, subresource),
+                    empty=resource.strategy.empty_object(resource),
+                    now=self._now,
+                )
+            return manager
+
+    def update(
+        self,
+        resource: Resource,
+        subresource: str,
+        old: Object | None,
+        new: Object,
+        writer: str,
+        *,
+        is_large: bool,
+    ) -> Object:
+        """Return ``new`` with the owners of its fields after a create, update or patch."""
+        if old is None and "managedFields" not in new["metadata"] and not is_large:
+            return self._own_new(resource, new, writer)
+        live = resource.strategy.empty_object(resource) if old is None else old
+        return self._update(resource, subresource, live, new, writer)
+
+    def _update(
+        self, resource: Resource, subresource: str, live: Object, new: Object, writer: str
+    ) -> Object:
+        try:
+            return self._manager(resource, subresource).update(live, new, writer)
+        except TypedValueError:
+            # Most of what does not fit its type is refused later. For the rest nothing is known of
+            # its owners, and entries that the client has sent were not checked.
+            kept = {key: value for key, value in new["metadata"].items() if key != "managedFields"}
+            return new | {"metadata": kept}
+
+    def _own_new(self, resource: Resource, new: Object, writer: str) -> Object:
+        """Return a new object whose fields are all owned by its writer.
+
+        Objects of one shape have the same entries, and computing these takes longer than the rest
+        of a create; so they are cached by shape, except for large objects. The shape by the type is
+        slower to find, and does not depend on the items of lists that are one field.
+        """
+        key = (resource, writer, _shape(new))
+        entries = self._remembered(key)
+        if entries is None:
+            field_type = resource.strategy.field_type(new["apiVersion"], new["kind"]) or UNTYPED
+            typed_key = (resource, writer, _typed_shape(new, field_type))
+            entries = self._remembered(typed_key)
+            if entries is None:
+                empty = resource.strategy.empty_object(resource)
+                owned = self._update(resource, "", empty, new, writer)
+                entries = owned["metadata"].get("managedFields", [])
+                self._remember(typed_key, entries)
+            self._remember(key, entries)
+        if entries:
+            time = self._timestamp()
+            new["metadata"]["managedFields"] = [entry | {"time": time} for entry in entries]
+        return new
+
+    def _remembered(self, key: Hashable) -> list[Object] | None:
+        with self._lock:
+            return self._entries_of_new.get(key)
+
+    def _remember(self, key: Hashable, entries: list[Object]) -> None:
+        with self._lock:
+            if len(self._entries_of_new) >= _REMEMBERED_SHAPES:
+                self._entries_of_new.clear()
+            self._entries_of_new[key] = entries
+
+    def apply(
+        self,
+        resource: Resource,
+        subresource: str,
+        old: Object | None,
+        config: Object,
+        writer: str,
+        *,
+        force: bool,
+    ) -> Object:
+        """Return the state that an apply of ``config`` makes of ``old``, if there is one.
+
+        Raises:
+            RequestError: 409 for fields of other managers, 400 for another type, 500 if the
+                configuration does not fit the type, as on a real API server.
+        """
+        live = resource.strategy.empty_object(resource) if old is None else old
+        manager = self._manager(resource, subresource)
+        try:
+            return manager.apply(live, config, writer, force=force)
+        except ApplyConflictError as error:
+            raise _conflict(error) from error
+        except BadRequestError as error:
+            raise bad_request(str(error)) from error
+        except (TypedValueError, ManagedFieldsError) as error:
+            raise internal(str(error)) from error
+
+
+_REMEMBERED_SHAPES = 512
+
+
+_LEAVES: Final = frozenset({str, int, float, bool, type(None)})
+
+
+def _shape(value: Any) -> Hashable:
+    """Return what decides on a value's fields: names and types; lists completely."""
+    if isinstance(value, dict):
+        return tuple(
+            [
+                (key, type(member) if type(member) in _LEAVES else _shape(member))
+                for key, member in value.items()
+            ]
+        )
+    if isinstance(value, list):
+        return encode(value)
+    return type(value).__name__
+
+
+def _typed_shape(value: Any, field_type: FieldType) -> Hashable:
+    """Return what decides on a value's fields if it is of a type."""
+    if isinstance(value, dict) and (map_type := field_type.map):
+        return tuple(
+            [
+                (key, _typed_shape(member, map_type.member(key) or UNTYPED))
+                for key, member in value.items()
+            ]
+        )
+    if isinstance(value, list) and (list_type := field_type.list):
+        if list_type.atomic:
+            return tuple([_typed_shape(item, list_type.element) for item in value])
+        if list_type.keys and all(isinstance(item, dict) for item in value):
+            return tuple(
+                [
+                    (
+                        encode([item.get(key) for key in list_type.keys]),
+                        _typed_shape(item, list_type.element),
+                    )
+                    for item in value
+                ]
+            )
+    return encode(value) if isinstance(value, dict | list) else type(value).__name__
+
+
+def _conflict(error: ApplyConflictError) -> RequestError:
+    details = error.status.details
+    causes = [
+        {"reason": cause.reason, "message": cause.message, "field": cause.field_}
+        for cause in (details.causes if details else ())
+    ]
+    return RequestError(409, "Conflict", error.status.message, {"causes": causes})
+
+
+def without_times(obj: Object) -> Any:
+    """Return an object without the times of its field owners, which alone are no change."""
+    metadata = obj["metadata"]
+    if "managedFields" not in metadata:
+        return obj
+    entries = [
+        {key: value for key, value in entry.items() if key != "time"}
+        for entry in metadata["managedFields"]
+    ]
+    return obj | {"metadata": metadata | {"managedFields": entries}}

@@ -1,0 +1,559 @@
+"""The writes: create, update, apply, delete.
+
+Promises: every write (a PUT, a patch, the garbage collector's) goes through ``ObjectWriter``, so
+metadata, generation, finalizers, optimistic locking and validation are decided in one place. A
+write that changes nothing stores nothing and keeps its resource version. Nothing is awaited between
+the read of the old state and the write, except a matching admission webhook, and the thread that
+works on large objects; then the write starts again if the old state has changed meanwhile.
+
+Upstream: apiserver ``registry/generic/registry.Store``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import operator
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from clientgo.meta.json_values import copy_json
+from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
+from clientgo.testcluster.server.auth.authorization.refusals import AccessDeniedError
+from clientgo.testcluster.server.auth.users import User
+from clientgo.testcluster.server.objects import metadata as object_meta
+from clientgo.testcluster.server.objects.admission import Admission, Operation, Review
+from clientgo.testcluster.server.objects.decoding import read_object
+from clientgo.testcluster.server.objects.deletion import (
+    check_preconditions,
+    finalizers_of_deletion,
+    grace_of_deletion,
+    is_finished,
+    marked_deleted,
+)
+from clientgo.testcluster.server.objects.large_work import WorkOn
+from clientgo.testcluster.server.objects.options import SERVER_OPTIONS, DeleteOptions, WriteOptions
+from clientgo.testcluster.server.objects.ownership import without_times
+from clientgo.testcluster.server.objects.state import State
+from clientgo.testcluster.server.objects.stored_size import check_stored_size
+from clientgo.testcluster.server.objects.write_checks import (
+    check_changed_type,
+    check_new_type,
+    check_version,
+    take_version_of_new,
+    type_causes,
+    validate_new,
+    validate_update,
+)
+from clientgo.testcluster.server.resources.errors import (
+    already_exists,
+    another_namespace,
+    conflict,
+    not_found,
+)
+from clientgo.testcluster.server.resources.resource import Resource
+from clientgo.testcluster.server.storage.deep_values import fold
+from clientgo.testcluster.server.storage.storage import (
+    Collection,
+    Object,
+    StoredObject,
+    encode_state,
+    object_key,
+)
+
+_GENERATE_ATTEMPTS = 8
+"""Tries to find a free generated name, as upstream does."""
+
+_FREE_ATTEMPTS = 2
+"""Tries of an update before it waits for the others that have failed as often. Not from the start:
+a webhook may update the object that it is asked about."""
+
+ObjectChange = Callable[[Object], Object]
+"""Returns the wanted state; is given a copy of the current one. It may run on a thread, see
+``large_work``."""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """The object that a write is about."""
+
+    resource: Resource
+    namespace: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        """Return its key within the collection."""
+        return object_key(self.namespace, self.name)
+
+
+class WriteResult(msgspec.Struct):
+    """The object after a write, or its last state if it was deleted."""
+
+    stored: StoredObject
+    deleted: bool = False
+    created: bool = False
+    warnings: list[str] = msgspec.field(default_factory=list)
+
+
+class ObjectWriter:
+    """Writes objects. On the server's event loop only."""
+
+    def __init__(self, state: State, admission: Admission) -> None:
+        self._state = state
+        self._admission = admission
+        self._turns: weakref.WeakValueDictionary[tuple[Collection, str], asyncio.Lock]
+        self._turns = weakref.WeakValueDictionary()
+        """By collection and key: updates that others have overtaken go on one after the other."""
+
+    # -- create
+
+    async def create(
+        self,
+        resource: Resource,
+        namespace: str,
+        obj: Object,
+        options: WriteOptions,
+        *,
+        applied: bool = False,
+    ) -> WriteResult:
+        """Store a new object; ``applied`` says that its fields have owners already.
+
+        Raises:
+            RequestError: it exists, is invalid, is not admitted, or its namespace is missing.
+        """
+        metadata = obj["metadata"]
+        self._admission.check(Operation.CREATE, resource, namespace, metadata.get("name", ""))
+        collection = self._collection(resource)
+        must_generate = not metadata.get("name")
+        work = self._state.large_work.on(options.work_size)
+        if not applied and not type_causes(resource, obj):
+            obj = await work.run(
+                self._state.ownership.update,
+                resource,
+                "",
+                None,
+                obj,
+                options.field_manager,
+                is_large=work.is_large,
+            )
+            metadata = obj["metadata"]
+        await work.run(self._prepare_new, resource, namespace, obj)
+        if must_generate:
+            _avoid_taken_name(collection, namespace, metadata)
+        target = Target(resource, namespace, metadata.get("name", ""))
+        review = Review(
+            Operation.CREATE,
+            resource,
+            namespace,
+            target.name,
+            obj,
+            None,
+            work,
+            dry_run=options.dry_run,
+            options=options.as_sent,
+            user=options.user,
+        )
+        obj = await self._mutate(review, obj)
+        target = Target(resource, namespace, obj["metadata"].get("name", ""))
+        check_new_type(resource, target.name, obj)
+        review.obj = obj
+        version = self._allocate(review)
+        await work.run(validate_new, resource, target.name, obj)
+        review.warnings += await work.run(resource.strategy.warnings, obj, None)
+        await self._admission.validate(review)
+        if work.is_large:  # the namespace may have gone meanwhile
+            self._admission.check(Operation.CREATE, resource, namespace, target.name)
+        take_version_of_new(obj["metadata"])
+        form = await resource.stored_form(obj, work.run)
+        self._allocate(review, since=version)
+        existing = collection.get(target.key)
+        if existing is not None:
+            existing_obj = await self._work_on(existing).run(existing.decode)
+            error = already_exists(
+                resource,
+                target.name,
+                being_deleted="deletionTimestamp" in existing_obj["metadata"],
+                may_generate="generateName" in obj["metadata"],
+            )
+            error.warnings = tuple(review.warnings)
+            raise error
+        stored = self._store(collection, target, form, dry_run=options.dry_run)
+        return WriteResult(stored, created=True, warnings=review.warnings)
+
+    async def _mutate(self, review: Review, obj: Object) -> Object:
+        """Return the object after mutating admission; a changed one is read and prepared again."""
+        await self._admission.mutate(review)
+        if review.obj is None or review.obj is obj:
+            return obj
+        review.obj = await review.work.run(self._read_mutated, review, review.obj)
+        return review.obj
+
+    def _read_mutated(self, review: Review, mutated: Object) -> Object:
+        obj, _ = read_object(review.resource, mutated)
+        if review.namespace and obj["metadata"].get("namespace", "") not in ("", review.namespace):
+            raise another_namespace()
+        if review.old is None:
+            self._prepare_new(review.resource, review.namespace, obj)
+        else:
+            _prepare_update(review.resource, obj, review.old, review.subresource)
+        return obj
+
+    def _allocate(self, review: Review, since: int = -1) -> int:
+        """Allocate, again if something was written since a version; return the version."""
+        version = self._state.storage.version
+        if version != since:
+            self._admission.allocate(review)
+        return version
+
+    def _prepare_new(self, resource: Resource, namespace: str, obj: Object) -> None:
+        """Set what only the server may set, in place."""
+        object_meta.prepare_for_create(obj["metadata"], namespace, self._state.timestamp())
+        if resource.strategy.counts_generations:
+            obj["metadata"]["generation"] = 1
+        resource.strategy.prepare_for_create(obj)
+
+    # -- update
+
+    async def update(
+        self,
+        target: Target,
+        change: ObjectChange,
+        options: WriteOptions,
+        subresource: str = "",
+        *,
+        applied: bool = False,
+    ) -> WriteResult:
+        """Bring an object into the state that ``change`` makes of its current one.
+
+        Raises:
+            RequestError: it does not exist, it was modified meanwhile, the new state is invalid or
+                not admitted.
+        """
+        attempt = functools.partial(
+            self._try_update, target, change, options, subresource, applied=applied
+        )
+        for _ in range(_FREE_ATTEMPTS):
+            if result := await attempt():
+                return result
+        key = self._collection(target.resource), target.key
+        async with self._turns.setdefault(key, asyncio.Lock()):
+            while not (result := await attempt()):
+                pass
+        return result
+
+    async def _try_update(
+        self,
+        target: Target,
+        change: ObjectChange,
+        options: WriteOptions,
+        subresource: str,
+        *,
+        applied: bool,
+    ) -> WriteResult | None:
+        """Update an object; return None if another write was stored meanwhile."""
+        resource = target.resource
+        collection = self._collection(resource)
+        stored = _existing(collection, target)
+        work = self._work_on(stored, options)
+        [current] = await resource.served([stored])
+        old, new = await work.run(_change, resource, current, change)
+        check_version(resource, target.name, new["metadata"], old["metadata"])
+        if not applied and not type_causes(resource, new):
+            new = await work.run(
+                self._state.ownership.update,
+                resource,
+                subresource,
+                old,
+                new,
+                options.field_manager,
+                is_large=work.is_large,
+            )
+        await work.run(_prepare_update, resource, new, old, subresource)
+        review = Review(
+            Operation.UPDATE,
+            resource,
+            target.namespace,
+            target.name,
+            new,
+            old,
+            work,
+            subresource,
+            options.dry_run,
+            options.as_sent,
+            options.user,
+        )
+        new = await self._mutate(review, new)
+        if subresource != "status":
+            await work.run(_count_generation, resource, new, old)
+        check_changed_type(resource, target.name, new, old)
+        review.obj = new
+        version = self._allocate(review)
+        await work.run(validate_update, resource, target.name, new, old, subresource)
+        is_status = subresource == "status"
+        warn = resource.strategy.status_warnings if is_status else resource.strategy.warnings
+        review.warnings += await work.run(warn, new, old)
+        await self._admission.validate(review)
+        if stored.is_deep:  # as the old state is: the managed fields are deeper than the object
+            fold(new)
+        unchanged = await work.run(_is_unchanged, new, old)
+        finished = is_finished(resource, new, old)
+        form = new if unchanged or finished else await resource.stored_form(new, work.run)
+        if collection.get(target.key) is not stored:
+            return None
+        self._allocate(review, since=version)
+        if unchanged:
+            return WriteResult(stored, warnings=review.warnings)
+        if finished:
+            new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+            final = _encode_unstored(target, new, stored)
+            if not options.dry_run:
+                self._state.storage.delete(collection, target.key)
+            return WriteResult(final, deleted=True, warnings=review.warnings)
+        written = self._store(collection, target, form, dry_run=options.dry_run)
+        return WriteResult(written, warnings=review.warnings)
+
+    # -- apply
+
+    async def apply(
+        self,
+        target: Target,
+        config: Object,
+        read: ObjectChange,
+        options: WriteOptions,
+        subresource: str = "",
+    ) -> WriteResult:
+        """Merge the configuration of an applier into an object; create it if it does not exist.
+
+        ``read`` checks the merged object and returns it as its kind reads it.
+
+        Raises:
+            RequestError: 409 for fields of other managers; else as ``create`` and ``update``.
+        """
+        resource = target.resource
+
+        def merge(old: Object | None) -> Object:
+            merged = self._state.ownership.apply(
+                resource,
+                subresource,
+                old,
+                copy_json(config),
+                options.field_manager,
+                force=options.force,
+            )
+            return read(merged)
+
+        if subresource or self._collection(resource).get(target.key) is not None:
+            result = await self.update(target, merge, options, subresource, applied=True)
+        else:
+            self._admission.check(Operation.CREATE, resource, target.namespace, target.name)
+            if uid := (config.get("metadata") or {}).get("uid"):
+                raise conflict(
+                    resource,
+                    target.name,
+                    f"uid mismatch: the provided object specified uid {uid}, "
+                    "and no existing object was found",
+                )
+            self.check_may_create(target, options.user)
+            obj = await self._state.large_work.on(options.work_size).run(merge, None)
+            obj["metadata"].pop("resourceVersion", None)
+            result = await self.create(resource, target.namespace, obj, options, applied=True)
+        return result
+
+    def check_may_create(self, target: Target, user: User) -> None:
+        """Check that the user of an update or apply that creates may create.
+
+        Raises:
+            RequestError: 403.
+        """
+        resource = target.resource
+        wanted = Attributes(
+            user,
+            "create",
+            resource.group,
+            resource.version,
+            resource.plural,
+            namespace=target.namespace,
+            name=target.name,
+        )
+        decision = self._state.authorizer.authorize(wanted)
+        if not decision.allowed:
+            raise AccessDeniedError(wanted, decision.reason)
+
+    # -- delete
+
+    async def delete(self, target: Target, options: DeleteOptions) -> WriteResult:
+        """Delete an object, or mark it if it has finalizers or a grace period.
+
+        Raises:
+            RequestError: it does not exist, a precondition fails, or it is not admitted.
+        """
+        resource = target.resource
+        self._admission.check(Operation.DELETE, resource, target.namespace, target.name)
+        collection = self._collection(resource)
+        while True:
+            stored = _existing(collection, target)
+            work = self._work_on(stored)
+            [current] = await resource.served([stored])
+            old = await work.run(resource.decode, current)
+            check_preconditions(resource, target.name, options, old["metadata"])
+            review = Review(
+                Operation.DELETE,
+                resource,
+                target.namespace,
+                target.name,
+                None,
+                old,
+                work,
+                dry_run=options.dry_run,
+                options=options.as_sent,
+                user=options.user,
+            )
+            await self._admission.validate(review)
+            grace = grace_of_deletion(resource, old, options)
+            finalizers = finalizers_of_deletion(resource, old["metadata"], options)
+            goes = not (finalizers or grace.seconds) and resource.strategy.may_go(old)
+            form = None
+            if not grace.pending and not (goes and grace.seconds is None):
+                marked = await work.run(
+                    marked_deleted, resource, old, finalizers, grace, self._state.now()
+                )
+                is_changed = await work.run(operator.ne, marked, old)
+                form = await resource.stored_form(marked, work.run) if is_changed else None
+            if collection.get(target.key) is stored:
+                break
+        warnings = list(review.warnings)
+        if resource.strategy.orphan_warning and options.propagation is None:
+            warnings.append(resource.strategy.orphan_warning)
+        if grace.pending:
+            return WriteResult(stored, warnings=warnings)
+        last = stored
+        if form is not None:
+            last = self._store(collection, target, form, dry_run=options.dry_run)
+        if goes and not options.dry_run:
+            last = self._state.storage.delete(collection, target.key, form)
+        return WriteResult(last, deleted=goes, warnings=warnings)
+
+    # -- objects of the server itself
+
+    def put_own(self, api_version: str, plural: str, obj: Object, *, keep: bool = False) -> None:
+        """Store an object that the server itself makes, complete and valid as it is.
+
+        An object of the name is replaced if it differs; with ``keep`` it stays as it is.
+        """
+        group, _, version = api_version.rpartition("/")
+        resource = self._state.registry.find(group, version, plural)
+        if resource is None:
+            raise LookupError(f"{plural} of {api_version} are not served")
+        collection = self._collection(resource)
+        metadata = obj["metadata"]
+        target = Target(resource, metadata.get("namespace", ""), metadata["name"])
+        existing = collection.get(target.key)
+        if existing is not None and keep:
+            return
+        own = {"uid": object_meta.new_uid(), "creationTimestamp": self._state.timestamp()}
+        new = {
+            "apiVersion": api_version,
+            "kind": resource.kind,
+            **obj,
+            "metadata": {**metadata, **own},
+        }
+        if existing is not None:
+            old = existing.decode()
+            new["metadata"] = {**old["metadata"], **metadata}
+            if new == old:
+                return
+        self._store(collection, target, new, dry_run=False)
+
+    def _work_on(self, stored: StoredObject, options: WriteOptions = SERVER_OPTIONS) -> WorkOn:
+        """Return what runs the work on an object and on what a client sends for it."""
+        return self._state.large_work.on(max(options.work_size, len(stored.raw)))
+
+    # -- storing
+
+    def _collection(self, resource: Resource) -> Collection:
+        return self._state.storage.collection(resource.collection_key)
+
+    def _store(
+        self, collection: Collection, target: Target, obj: Object, *, dry_run: bool
+    ) -> StoredObject:
+        """Store an object in its stored form.
+
+        Raises:
+            RequestError: it is too large.
+        """
+        if dry_run:
+            return _encode_unstored(target, obj, None)
+        resource = target.resource
+        fields = _selectable_values(resource, obj)
+        check = functools.partial(check_stored_size, resource)
+        stored = self._state.storage.put(collection, target.key, obj, fields, check)
+        if resource.is_custom:
+            self._state.registry.note_write(resource, stored.resource_version)
+        return stored
+
+
+def _existing(collection: Collection, target: Target) -> StoredObject:
+    stored = collection.get(target.key)
+    if stored is None:
+        raise not_found(target.resource, target.name)
+    return stored
+
+
+def _change(
+    resource: Resource, stored: StoredObject, change: ObjectChange
+) -> tuple[Object, Object]:
+    """Return the current state and the wanted one."""
+    return resource.decode(stored), change(resource.decode(stored))
+
+
+def _is_unchanged(new: Object, old: Object) -> bool:
+    return bool(new == old or without_times(new) == without_times(old))
+
+
+def _avoid_taken_name(collection: Collection, namespace: str, metadata: dict[str, Any]) -> None:
+    """Generate another name while the generated one is taken."""
+    prefix = metadata.get("generateName")
+    if not prefix:
+        return
+    for _ in range(_GENERATE_ATTEMPTS):
+        if collection.get(object_key(namespace, metadata["name"])) is None:
+            return
+        metadata["name"] = object_meta.generate_name(prefix)
+
+
+def _prepare_update(resource: Resource, new: Object, old: Object, subresource: str) -> None:
+    strategy = resource.strategy
+    object_meta.prepare_for_update(new["metadata"], old["metadata"])
+    if subresource == "status":
+        strategy.prepare_for_status_update(new, old)
+    elif subresource:
+        strategy.prepare_for_subresource(subresource, new, old)
+    else:
+        strategy.prepare_for_update(new, old)
+
+
+def _count_generation(resource: Resource, new: Object, old: Object) -> None:
+    strategy = resource.strategy
+    if strategy.counts_generations and strategy.spec_changed(new, old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _encode_unstored(target: Target, obj: Object, previous: StoredObject | None) -> StoredObject:
+    """Return a state that is answered but not stored."""
+    version = previous.resource_version if previous else 0
+    raw, deep = encode_state(obj)
+    return StoredObject(target.key, version, raw, obj["metadata"]["uid"], {}, {}, (), deep)
+
+
+def _selectable_values(resource: Resource, obj: Object) -> dict[str, str]:
+    """Return the values that field selectors compare."""
+    metadata = obj["metadata"]
+    values = {"metadata.name": metadata["name"]}
+    if resource.namespaced:
+        values["metadata.namespace"] = metadata["namespace"]
+    for path, read in resource.strategy.selectable_fields.items():
+        values[path] = read(obj)
+    return values

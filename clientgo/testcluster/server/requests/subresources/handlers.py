@@ -1,0 +1,157 @@
+"""The handlers of subresources.
+
+Promises ``status``, ``scale``, ``finalize``, ``token``, ``binding`` and ``eviction``. Subresources
+that need a running pod (``log``, ``exec`` ...) are refused.
+
+Upstream: the ``rest`` storages of each resource and of custom resources.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec.structs import replace
+
+from clientgo.testcluster.server.http.messages import AnyResponse, json_response
+from clientgo.testcluster.server.objects.options import WriteOptions
+from clientgo.testcluster.server.requests.options import write_options
+from clientgo.testcluster.server.requests.request_info import RequestInfo
+from clientgo.testcluster.server.requests.subresources.account_tokens import create_token
+from clientgo.testcluster.server.requests.subresources.eviction import evict
+from clientgo.testcluster.server.requests.subresources.pod_logs import read_log
+from clientgo.testcluster.server.requests.subresources.scale import (
+    get_scale,
+    patch_scale,
+    update_scale,
+)
+from clientgo.testcluster.server.requests.verbs import (
+    OBJECT_VERBS,
+    Verb,
+    VerbCall,
+    existing,
+    read_body_as,
+)
+from clientgo.testcluster.server.resources.errors import (
+    RequestError,
+    bad_request,
+    conflict,
+    internal,
+    method_not_allowed,
+    method_not_supported,
+    not_found,
+    resource_not_found,
+)
+from clientgo.testcluster.server.resources.resource import Resource
+from clientgo.testcluster.server.storage.storage import Object
+
+_METHODS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
+
+
+def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb:
+    """Return the handler for a method on a subresource.
+
+    Raises:
+        RequestError: 404 for an unknown subresource, 405 for an unsupported verb.
+    """
+    name, _, below = info.subresource.partition("/")
+    subresource = resource.subresource(name if name == "proxy" or not below else "")
+    if subresource is None:
+        raise not_found(resource, info.name) if resource.is_custom else resource_not_found()
+    verb = (_PROXIED if name == "proxy" else _METHODS).get(method, "")
+    if verb not in subresource.verbs:
+        raise method_not_supported(resource, verb) if resource.is_custom else method_not_allowed()
+    own = _HANDLERS.get((subresource.name, verb))
+    return own or OBJECT_VERBS[method][1]
+
+
+_PROXIED = {**_METHODS, "HEAD": "get", "OPTIONS": "get"}
+"""A proxy passes on every method."""
+
+_SCHEMED = re.compile(r"(?:https?:)?([^:]+)(?::[^:]*)?")
+"""The name of a pod, service or node to which requests are passed: ``[scheme:]name[:port]``."""
+
+
+async def create_binding(call: VerbCall) -> AnyResponse:
+    """Assign the pod of a binding's name to a node."""
+    options = write_options(call.request, "CreateOptions")
+    binding = await read_body_as(call, call.resource, options)
+    pod = binding["metadata"].get("name", "")
+    return await _assign(replace(call, resource=_core(call, "pods"), name=pod), binding, options)
+
+
+async def _bind(call: VerbCall) -> AnyResponse:
+    """Assign a pod to a node, as schedulers do."""
+    options = write_options(call.request, "CreateOptions")
+    binding = await read_body_as(call, _core(call, "bindings"), options)
+    if binding["metadata"].get("name") != call.name:
+        raise bad_request("name in URL does not match name in Binding object")
+    return await _assign(call, binding, options)
+
+
+def _core(call: VerbCall, plural: str) -> Resource:
+    resource = call.state.registry.find("", "v1", plural)
+    if resource is None:
+        raise LookupError(f"{plural} are not built in")
+    return resource
+
+
+async def _assign(call: VerbCall, binding: Object, options: WriteOptions) -> AnyResponse:
+    target = binding.get("target") or {}
+    node, kind = target.get("name"), target.get("kind")
+    if not node:
+        raise internal("target.name: Required value")
+    if kind and kind != "Node":
+        raise internal(f'target.kind: Unsupported value: "{kind}": supported values: "Node"')
+    if not call.name:
+        raise bad_request("Name parameter required.")
+
+    def assigned(pod: Object) -> Object:
+        if pod["metadata"].get("deletionTimestamp"):
+            why = f"pod {call.name} is being deleted, cannot be assigned to a host"
+            raise conflict(call.resource, call.name, why)
+        if pod["spec"].get("schedulingGates"):
+            why = f"pod {call.name} has non-empty .spec.schedulingGates"
+            raise conflict(call.resource, call.name, why)
+        if current := pod["spec"].get("nodeName"):
+            raise conflict(call.resource, call.name, f"the pod is already assigned to {current}")
+        pod["spec"]["nodeName"] = node
+        conditions = pod["status"].get("conditions", [])
+        others = [item for item in conditions if item["type"] != "PodScheduled"]
+        pod["status"]["conditions"] = [*others, scheduled]
+        return pod
+
+    scheduled = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": call.state.timestamp(),
+    }
+
+    await call.writer.update(call.target, assigned, options, "binding")
+    return json_response(_SUCCESS, 201)
+
+
+async def _refuse(call: VerbCall) -> AnyResponse:
+    """Refuse: pods don't run here."""
+    name = call.subresource.partition("/")[0]
+    if name == "proxy" and (found := _SCHEMED.fullmatch(call.name)):
+        call = replace(call, name=found[1])
+    await existing(call)
+    message = f"{name} is not available: the embedded API server runs no pods"
+    raise RequestError(501, "NotImplemented", message)
+
+
+_SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+_OF_RUNNING_PODS = ("attach", "exec", "portforward", "proxy")
+
+_HANDLERS: dict[tuple[str, str], Verb] = {
+    ("scale", "get"): get_scale,
+    ("scale", "update"): update_scale,
+    ("scale", "patch"): patch_scale,
+    ("token", "create"): create_token,
+    ("binding", "create"): _bind,
+    ("eviction", "create"): evict,
+    ("log", "get"): read_log,
+    **{(name, verb): _refuse for name in _OF_RUNNING_PODS for verb in _METHODS.values()},
+}

@@ -1,0 +1,87 @@
+"""ReplicaSets: as many pods as wanted, it does not matter which.
+
+Upstream: ``pkg/controller/replicaset``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from clientgo.api.apps_v1 import ReplicaSet, ReplicaSetCondition
+from clientgo.api.core_v1 import Pod
+from clientgo.meta import selector_from_object, to_plain
+from clientgo.meta.timestamps import format_time
+from clientgo.operator import Context, controller
+from clientgo.testcluster.workloads.conditions import (
+    find_condition,
+    with_condition,
+    without_condition,
+)
+from clientgo.testcluster.workloads.controllers.owner import (
+    MODERATE,
+    Owner,
+    Plan,
+    new_pod,
+    wanted_replicas,
+)
+from clientgo.testcluster.workloads.controllers.pod_facts import (
+    Availability,
+    deletion_cost,
+    is_active,
+)
+
+REPLICA_FAILURE: Final = "ReplicaFailure"
+"""The condition of a ReplicaSet whose pods are refused."""
+
+
+@controller(ReplicaSet, owns=[Pod], name="replicasets", rate_limit=MODERATE)
+class ReplicaSets(Owner[ReplicaSet]):
+    """Creates pods that are missing, deletes those that are too many."""
+
+    def plan(self, ctx: Context[ReplicaSet], obj: ReplicaSet, owned: list[Pod]) -> Plan:
+        selector = selector_from_object(to_plain(obj)["spec"]["selector"])
+        strays = [pod for pod in owned if not selector.matches(pod.metadata.labels)]
+        if strays:  # a user has changed their labels, to look at them
+            return Plan(changes=[(pod, _without_owner(pod, obj)) for pod in strays])
+        active = [pod for pod in owned if is_active(pod)]
+        missing = wanted_replicas(obj) - len(active)
+        plan = Plan()
+        if missing > 0:
+            taken = {pod.metadata.name for pod in owned}
+            names = [self.randomness.name(obj.metadata.name, taken) for _ in range(missing)]
+            plan.create = [new_pod(obj, obj.spec.template, name) for name in names]
+        elif missing < 0:
+            plan.delete = sorted(active, key=deletion_cost)[:-missing]
+        found = Availability(active, obj.spec.min_ready_seconds, ctx.clock.time())
+        plan.again = found.next
+        plan.status = replace(
+            obj.status,
+            replicas=len(active),
+            fully_labeled_replicas=len(active) or None,
+            ready_replicas=found.ready or None,
+            available_replicas=found.available or None,
+            observed_generation=obj.metadata.generation,
+            conditions=without_condition(obj.status.conditions, REPLICA_FAILURE) or None,
+        )
+        return plan
+
+    def note_refusal(self, obj: ReplicaSet, plan: Plan, message: str, now: float) -> None:
+        failure = ReplicaSetCondition(
+            type=REPLICA_FAILURE,
+            status="True",
+            reason="FailedCreate",
+            message=message,
+            last_transition_time=format_time(now),
+        )
+        known = find_condition(obj.status.conditions, REPLICA_FAILURE)
+        # Each try makes another name: the first message stays, as in a cluster.
+        conditions = with_condition(obj.status.conditions, known or failure)
+        plan.status = replace(plan.status, conditions=conditions)
+
+
+def _without_owner(pod: Pod, obj: ReplicaSet) -> dict[str, Any]:
+    kept = [each for each in pod.metadata.owner_references if each.uid != obj.metadata.uid]
+    return {"metadata": {"ownerReferences": msgspec.to_builtins(kept) or None}}

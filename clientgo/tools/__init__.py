@@ -1,0 +1,1 @@
+"""Programs on the library: the command `clientgo`, new projects, the page to study with."""

@@ -1,0 +1,136 @@
+"""Where an exercise runs: an API server of its own kind, one informer, one queue, a still clock.
+
+Nothing here sleeps. A delay passes when the lab steps the clock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from clientgo.cache import IndexFunc, Lister, SharedIndexInformer
+from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource, resource_of
+from clientgo.observe.trace import Hop, Recorder, tracing
+from clientgo.testing import FakeClock, FakeSource
+from clientgo.util.copies import uncopyable
+from clientgo.util.process import SupervisedThread
+from clientgo.util.wait import Backoff, BackoffManager
+from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue
+
+TIMEOUT: Final = 30.0
+"""Seconds that the lab waits for a hop before it says that it did not happen."""
+
+MOST_SYNCS: Final = 20
+"""Syncs after which the lab does not wait for a queue to become empty."""
+
+
+class FooSpec(Model):
+    """How many, and of which team."""
+
+    replicas: int = 1
+    team: str = ""
+
+
+@resource(group="exercises.study.example.com", version="v1", plural="foos")
+class Foo(Resource):
+    """The kind of the exercises."""
+
+    spec: FooSpec = FooSpec()
+
+
+def foo(name: str, **spec: Any) -> Foo:
+    """A Foo in the namespace ``default``."""
+    return Foo(metadata=ObjectMeta(name=name, namespace="default"), spec=FooSpec(**spec))
+
+
+@uncopyable("it has threads; make one in each process")
+class Lab:
+    """What an exercise works with. ``refused`` writes fail, then ``written`` gets all others."""
+
+    def __init__(self, recorder: Recorder, indexers: dict[str, IndexFunc] | None = None) -> None:
+        self.recorder = recorder
+        self.clock = FakeClock()
+        self.source = FakeSource(sample=foo("sample"), supports_watch_list=False)
+        self.informer: SharedIndexInformer[Foo] = SharedIndexInformer(
+            self.source,
+            Foo,
+            name="Foo",
+            indexers=indexers,
+            delays=BackoffManager(Backoff(duration=0.001)),
+        )
+        self.queue: RateLimitingQueue[ObjectName] = RateLimitingQueue(
+            ItemExponentialFailureRateLimiter(0.005, 1000.0), name="foos", clock=self.clock
+        )
+        self.foos: Lister[Foo] = Lister(self.informer.indexer, resource_of(Foo))
+        self.refused = 0
+        self.written: dict[str, int] = {}
+
+    def write(self, name: str, replicas: int) -> None:
+        """Scale what belongs to a Foo. Raises OSError while the server refuses writes."""
+        if self.refused > 0:
+            self.refused -= 1
+            raise OSError("the API server has answered 500")
+        self.written[name] = replicas
+
+    def saw(self, condition: Callable[[Hop], bool]) -> bool:
+        """Wait for a hop; return False if it does not come."""
+        try:
+            self.recorder.wait_for(condition, TIMEOUT)
+        except TimeoutError:
+            return False
+        return True
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run the informer in the block; when it ends, the handlers have returned."""
+        stop = threading.Event()
+        thread = SupervisedThread(
+            self.informer.run, args=(stop,), name="informer", then="the exercise sees no change"
+        )
+        thread.start()
+        try:
+            self.saw(lambda hop: hop.hop == "watch.opened")
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def drain(self, sync: Callable[[ObjectName], object]) -> None:
+        """Sync keys until none is listed or waits, as one worker does; step over delays."""
+        for _ in range(MOST_SYNCS):
+            statistics = self.queue.statistics()
+            if not statistics.ready:
+                if statistics.next_due is None:
+                    break
+                self._step_to(statistics.next_due)
+            key, _ = self.queue.get()
+            try:
+                with self.queue.syncing(key):
+                    sync(key)
+            except Exception:  # noqa: BLE001 - as in the worker loop of a controller
+                self.queue.add_rate_limited(key)
+            else:
+                self.queue.forget(key)
+            finally:
+                self.queue.done(key)
+        self.queue.shut_down()
+
+    def _step_to(self, due: float) -> None:
+        last = self.recorder.hops()[-1].n
+        self.clock.step(due - self.clock.monotonic())
+        self.recorder.wait_for(lambda hop: hop.hop == "queue.add", TIMEOUT, after=last)
+
+
+@contextmanager
+def lab(indexers: dict[str, IndexFunc] | None = None) -> Iterator[Lab]:
+    """A lab whose parts are traced."""
+    recorder = Recorder()
+    with tracing(recorder) as trace:
+        made = Lab(recorder, indexers)
+        try:
+            yield made
+        finally:
+            made.queue.shut_down()
+            trace.flush(TIMEOUT)

@@ -1,0 +1,168 @@
+"""The page over HTTP, on loopback only.
+
+Promises: a request is answered only if its path begins with the token, it is addressed to this
+server by a name of loopback, and no other site is its cause. So neither a page of another site nor
+another user of the machine can see or do anything.
+
+Does not promise TLS: the bytes do not leave the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Generator, Mapping
+from types import TracebackType
+from typing import Any, Final, Self
+
+from clientgo.observe.serving import NOT_FOUND, Request, Response, Server
+from clientgo.tools.study.actions import described
+from clientgo.tools.study.page import CONTENT_TYPES, asset, exported, index
+from clientgo.tools.study.recording import Recording
+from clientgo.tools.study.session import ActionError, Session
+
+_HEARTBEAT: Final = 1.0
+"""Seconds between two parts of a stream at least, by which a closed page is noticed."""
+
+_OWN_SITES: Final = frozenset({"", "same-origin", "none"})
+_JSON: Final = "application/json"
+
+
+class PageServer:
+    """Serves the page of a recording, which is live with a ``session``. A context manager."""
+
+    def __init__(
+        self, recording: Recording, *, title: str, session: Session | None = None, port: int = 0
+    ) -> None:
+        self._recording = recording
+        self._title = title
+        self._session = session
+        self._token = secrets.token_urlsafe(18)
+        self._server = Server(
+            f"127.0.0.1:{port}",
+            {f"/{self._token}": self._respond},
+            name="study",
+            methods=("GET", "HEAD", "POST"),
+        )
+
+    @property
+    def url(self) -> str:
+        """The address to open, with the token."""
+        return f"{self._server.url}/{self._token}/"
+
+    def __enter__(self) -> Self:
+        self._server.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._recording.close()  # ends the streams
+        self._server.stop()
+
+    # Requests
+
+    def _respond(self, request: Request) -> Response:
+        refusal = self._refusal(request.headers)
+        if refusal is not None:
+            return refusal
+        if request.method == "POST":
+            return self._change(request)
+        return self._read(request)
+
+    def _refusal(self, headers: Mapping[str, str]) -> Response | None:
+        """Return the answer to a request that a page of another site has caused."""
+        port = self._server.bound[1]
+        host = headers.get("host", "")
+        if host not in {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}:
+            return Response(421, b"this server is reached by its address on loopback only\n")
+        origin = headers.get("origin", f"http://{host}")
+        site = headers.get("sec-fetch-site", "")
+        if origin != f"http://{host}" or site not in _OWN_SITES:
+            return Response(403, b"pages of other sites can't use this server\n")
+        return None
+
+    def _read(self, request: Request) -> Response:
+        name = request.rest
+        if name == "":
+            return _text(index(self._setup()), "html")
+        if name == "events":
+            return Response(
+                200, b"retry: 1000\n\n", "text/event-stream", self._events(_position(request))
+            )
+        if name in ("recording", "recording.jsonl"):
+            return Response(200, self._recording.text(), "application/x-ndjson")
+        if name == "export.html":
+            return _text(exported(self._recording, self._title), "html")
+        found = None if name == "index.html" else asset(name)
+        return NOT_FOUND if found is None else _text(found, name.rpartition(".")[2])
+
+    def _setup(self) -> dict[str, Any]:
+        actions = [] if self._session is None else self._session.target.actions
+        return {
+            "live": self._session is not None,
+            "title": "clientgo study",
+            "subtitle": self._title,
+            "actions": [described(action) for action in actions],
+        }
+
+    def _events(self, position: int) -> Generator[bytes, None, None]:
+        """Send the lines of the recording, and what is added, as server-sent events."""
+        session = self._session
+        if session is not None:
+            session.joined()
+        try:
+            while True:
+                part = self._recording.read(position, _HEARTBEAT)
+                position = part.end
+                if not part.lines and self._recording.closed:
+                    yield b"event: end\ndata:\n\n"
+                    return
+                lines = enumerate(part.lines, position - len(part.lines) + 1)
+                yield b"".join(b"id: %d\ndata: %s\n\n" % line for line in lines) or b":\n\n"
+        finally:
+            if session is not None:
+                session.left()
+
+    # Changes
+
+    def _change(self, request: Request) -> Response:
+        session = self._session
+        if session is None:
+            return _json(409, {"message": "this is a recording: nothing can be changed"})
+        if request.headers.get("content-type") != _JSON:
+            return _json(415, {"message": f"send {_JSON}"})
+        try:
+            asked = json.loads(request.body)
+            return _json(200, self._do(session, request.rest, asked))
+        except ActionError as error:
+            return _json(409, {"message": str(error)})
+        except (KeyError, TypeError, ValueError) as error:
+            return _json(400, {"message": f"this can't be done: {error}"})
+
+    def _do(self, session: Session, what: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        if what == "pace":
+            session.pace(asked["mode"])
+            return {}
+        if what == "step":
+            held = session.step(asked.get("number"))
+            return {} if held is not None else {"message": "no thread waits at a boundary"}
+        if what == "act":
+            return {"message": session.act(asked["action"], str(asked.get("key") or "")).message}
+        raise ValueError(f"nothing is called {what!r}")
+
+
+def _position(request: Request) -> int:
+    last = request.headers.get("last-event-id", "0")
+    return int(last) if last.isdecimal() else 0
+
+
+def _text(text: str, kind: str) -> Response:
+    return Response(200, text.encode(), CONTENT_TYPES[kind])
+
+
+def _json(status: int, value: Mapping[str, Any]) -> Response:
+    return Response(status, json.dumps(value).encode(), _JSON)

@@ -1,0 +1,1 @@
+"""What the packages above share, as in client-go and apimachinery: time, waiting, threads, text."""

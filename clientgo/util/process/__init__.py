@@ -1,0 +1,33 @@
+"""Threads and forks: what every part of clientgo needs from the process that it runs in.
+
+- `SupervisedThread`: a thread that cannot end by an exception without a log line and a count;
+- `start_threads`: all of them or none; `ThreadStartError`: the system has refused one;
+- `renew_in_child`, `refuse_in_child`, `call_in_child`: what happens in a forked child process;
+- `ForkedProcessError`: raised in a child by what belongs to its parent.
+"""
+
+from clientgo.util.process.forks import (
+    ForkedProcessError,
+    call_in_child,
+    generation,
+    refuse_in_child,
+    renew_in_child,
+)
+from clientgo.util.process.threads import (
+    SupervisedThread,
+    ThreadStartError,
+    crash_handlers,
+    start_threads,
+)
+
+__all__ = [
+    "SupervisedThread",
+    "ThreadStartError",
+    "crash_handlers",
+    "start_threads",
+    "ForkedProcessError",
+    "call_in_child",
+    "generation",
+    "refuse_in_child",
+    "renew_in_child",
+]

@@ -1,0 +1,97 @@
+"""``clientgo study``: what it starts, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from clientgo.__main__ import main
+from clientgo.client import Client
+from clientgo.rest import RestConfig
+from clientgo.tools.cli.study import study
+from clientgo.tools.study.recording import Recording
+from clientgo.tools.study.session import Session
+from clientgo.tools.study.target import Target, TargetError, foo_target, own_target
+from sample_controller.demo import artifact, run_controller, running
+from tests.background import Background
+from tests.tools.study.reading import Reader
+
+
+@contextmanager
+def sample(config: RestConfig) -> Iterator[None]:
+    """Run the sample controller, as a user runs another one."""
+    with Client(config) as client, running("sample", lambda stop: run_controller(client, stop)):
+        yield
+
+
+def sample_target() -> Target:
+    manifests = [artifact("crd-status-subresource.yaml"), artifact("example-foo.yaml")]
+    return own_target("sample", sample, manifests)
+
+
+@pytest.mark.parametrize("make", [foo_target, sample_target])
+def test_one_command_starts_everything_and_says_where_to_look(
+    make: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert callable(make)
+    stop, printed = threading.Event(), threading.Event()
+    running_study = Background(lambda: study(make(), stop, invite=printed.set))
+    assert printed.wait(60)
+
+    (url,) = re.findall(r"http://127\.0\.0\.1:\d+/\S+/", capsys.readouterr().out)
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        page = answer.read().decode()
+
+    stop.set()
+    running_study.result()
+    assert "Ten edits at once" in page
+    assert "Restart the server" in page
+
+
+def test_the_code_of_another_controller_is_found_where_it_comes_to_a_sync() -> None:
+    with Session(sample_target(), Recording(), beside=lambda _: nullcontext()) as session:
+        line = Reader(session.recording).wait_for_hop("study.source", of="sync", whose="own")
+
+    assert line["file"] == "sample_controller/controller.py"
+    assert "syncing(" in line["text"][line["line"] - line["first"]]
+
+
+def test_a_target_needs_an_object_to_work_on() -> None:
+    with pytest.raises(TargetError, match="hold no object"):
+        own_target("sample", sample, [artifact("crd-status-subresource.yaml")])
+
+
+def test_a_recording_is_written_as_one_page(tmp_path: Path) -> None:
+    recording, page = tmp_path / "a.jsonl", tmp_path / "a.html"
+    recording.write_text('{"hop": "queue.add", "at": 0.1, "of": "foos", "key": "default/x"}\n')
+
+    assert main(["study", "--replay", str(recording), "--export", str(page)]) == 0
+
+    assert '"key": "default/x"' in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--replay", "gone.jsonl"], "gone.jsonl can't be read: No such file"),
+        (["--export", "a.html"], "--export needs --replay"),
+        (["--manifest", "a.yaml"], "--manifest needs --target"),
+        (["--target", "no.such:thing", "--manifest", "a.yaml"], "no.such cannot be imported"),
+        (["--target", "sample_controller.controller:NAME"], "has no function 'NAME'"),
+        (["--target", "sample_controller.demo:main"], "hold no object"),
+    ],
+)
+def test_what_can_t_be_shown_is_said_in_one_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", *arguments]) == 2
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("clientgo study: ")
+    assert message in line
