@@ -26,6 +26,8 @@ def needing_extra(extra: str, what: str) -> Iterator[None]:
     except MissingExtraError:
         raise
     except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "clientgo":
+            raise  # no extra brings it
         raise MissingExtraError(
             f"{what} needs the package {error.name}: pip install 'clientgo[{extra}]'",
             name=error.name,
