@@ -34,7 +34,7 @@ from clientgo.cache import (
 from clientgo.client import Client, Tweak
 from clientgo.meta import APIResource
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread, refuse_in_child
+from clientgo.util.process import SupervisedThread, refuse_in_child, run_with_threads, start_threads
 from clientgo.util.wait import StopEvent, call_when_set
 
 _log = logging.getLogger("clientgo.informers")
@@ -121,15 +121,17 @@ class InformerFactory(Generic[K]):
         """Start every informer that was asked for and does not run yet; does not block.
 
         Each runs until ``stop`` is set, or the factory is shut down. After that only a warning is
-        logged.
+        logged. Raises ThreadStartError if a thread cannot be started: then none was.
         """
         with self._lock:
             if self._shut_down:
                 _log.warning("the factory was shut down and starts no informer; make a new one")
                 return
-            for entry in self._entries.values():
-                if entry.thread is None:
-                    entry.thread = _started(entry, stop)
+            entries = [entry for entry in self._entries.values() if entry.thread is None]
+            threads = [_thread(entry, stop) for entry in entries]
+            start_threads(threads)
+            for entry, thread in zip(entries, threads, strict=True):
+                entry.thread = thread
 
     def wait_for_cache_sync(self, stop: threading.Event) -> dict[K, bool]:
         """Block until all started informers have their first list, or ``stop`` is set.
@@ -215,19 +217,16 @@ class InformerFactory(Generic[K]):
             return entry.informer
 
 
-def _started(entry: _Entry, stop: threading.Event) -> threading.Thread:
-    registration = call_when_set(stop, entry.stop.set)
-
+def _thread(entry: _Entry, stop: threading.Event) -> SupervisedThread:
     def run() -> None:
+        registration = call_when_set(stop, entry.stop.set)
         try:
-            entry.informer.run(entry.stop)
+            run_with_threads(entry.informer.run, entry.stop)
         finally:
             registration.cancel()
 
-    thread = SupervisedThread(
+    return SupervisedThread(
         run,
         name=entry.informer.name,
         then="its cache is not updated any more; restart this process",
     )
-    thread.start()
-    return thread

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
 
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, ThreadStartError
 
 _log = logging.getLogger("clientgo.leaderelection")
 
@@ -28,7 +28,7 @@ class LeaderReporter:
         self._name = name
         self._me = me
         self._reported = ""
-        self._queue: SimpleQueue[str | None]
+        self._queue: SimpleQueue[str | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def report(self, identity: str) -> None:
@@ -41,14 +41,15 @@ class LeaderReporter:
         if self._callback is None:
             return
         if self._thread is None:
-            self._queue = SimpleQueue()
-            self._thread = SupervisedThread(
-                _pass_on,
-                args=(self._queue, self._callback, self._name),
-                name=f"{self._name}-new-leader",
-                then="on_new_leader is not called any more; the election goes on",
-            )
-            self._thread.start()
+            try:
+                self._thread = SupervisedThread.started(
+                    _pass_on,
+                    args=(self._queue, self._callback, self._name),
+                    name=f"{self._name}-new-leader",
+                    then="on_new_leader is not called any more; the election goes on",
+                )
+            except ThreadStartError as error:
+                _log.error("%s: on_new_leader is called later: %s", self._name, error)
         self._queue.put(identity)
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from typing import Self
 from clientgo.leaderelection.locks.lock import Lock, WatchableLock
 from clientgo.meta import ForbiddenError
 from clientgo.util.clock import Clock
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, ThreadStartError
 from clientgo.util.wait import StopEvent, call_when_set
 
 _log = logging.getLogger("clientgo.leaderelection")
@@ -50,7 +50,11 @@ class LeaseWatch:
         if not isinstance(self._lock, WatchableLock):
             return self._clock.sleep(seconds, self._stop)
         if self._thread is None:
-            self._start(self._lock)
+            try:
+                self._start(self._lock)
+            except ThreadStartError as error:
+                _log.warning("%s; the lease is only looked at from time to time", error)
+                return self._clock.sleep(seconds, self._stop)
         self._clock.sleep(seconds, self._woken)
         self._woken.clear()
         if self._stop.is_set():
@@ -59,13 +63,16 @@ class LeaseWatch:
 
     def _start(self, lock: WatchableLock) -> None:
         self._registration = call_when_set(self._stop, self._woken.set)
-        self._thread = SupervisedThread(
-            self._watch,
-            args=(lock,),
-            name=f"{self._lock.describe()}-watch",
-            then="the candidate goes on without a watch and tries every retry period",
-        )
-        self._thread.start()
+        try:
+            self._thread = SupervisedThread.started(
+                self._watch,
+                args=(lock,),
+                name=f"{self._lock.describe()}-watch",
+                then="the candidate goes on without a watch and tries every retry period",
+            )
+        except BaseException:
+            self._registration.cancel()
+            raise
 
     def _watch(self, lock: WatchableLock) -> None:
         while not self._ended.is_set():

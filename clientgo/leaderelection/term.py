@@ -23,7 +23,7 @@ from clientgo.leaderelection.lease_claim import LeaseClaim, Renewal
 from clientgo.leaderelection.timing import Timing
 from clientgo.util.clock import Clock, nanoseconds
 from clientgo.util.copies import CopyableError
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, start_threads
 from clientgo.util.wait import WaitInterruptedError, call_when_set, poll_until
 
 _log = logging.getLogger("clientgo.leaderelection")
@@ -90,8 +90,14 @@ class Term:
 
         Raises what the guarded work raised, and :class:`WorkStillRunningError` if it runs on.
         """
-        work = self._start(self._work, "leading")
-        renewal = self._start(self._renew, "renewal")
+        work = self._thread(self._work, "leading")
+        renewal = self._thread(self._renew, "renewal")
+        try:
+            start_threads([work, renewal])
+        except BaseException:
+            with self._changed:  # nothing runs, so the lease may be given up
+                self._work_ended, self._renewal_ended = Ending.FINISHED, True
+            raise
         registration = call_when_set(stop, self._wake)
         try:
             ending = self._wait_for_end(stop)
@@ -113,10 +119,8 @@ class Term:
                 raise self._work_error
         return ending
 
-    def _start(self, target: Callable[[], None], role: str) -> threading.Thread:
-        thread = SupervisedThread(target, name=f"{self._name}-{role}", then="the term ends")
-        thread.start()
-        return thread
+    def _thread(self, target: Callable[[], None], role: str) -> SupervisedThread:
+        return SupervisedThread(target, name=f"{self._name}-{role}", then="the term ends")
 
     def _work(self) -> None:
         ended, error = Ending.FINISHED, None

@@ -26,6 +26,7 @@ from clientgo.operator.settings.durations import Duration, seconds
 from clientgo.record import SeriesRecorder
 from clientgo.util.clock import Clock
 from clientgo.util.copies import uncopyable
+from clientgo.util.process import SupervisedThread
 
 if TYPE_CHECKING:
     from clientgo.operator.aio import AsyncClient, EventLoop
@@ -263,5 +264,5 @@ class Context(Generic[P]):
                 future.set_exception(error)
 
         name = f"{self._scope.controller}-helper"
-        threading.Thread(target=work, name=name, daemon=True).start()
+        SupervisedThread.started(work, name=name, then="its future has no outcome")
         return future

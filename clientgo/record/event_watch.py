@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 
 from clientgo.util.clock import Clock
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread, refuse_in_child
+from clientgo.util.process import SupervisedThread, refuse_in_child, start_threads
 
 E = TypeVar("E")
 
@@ -64,8 +64,7 @@ class EventWatch(Generic[E]):
             SupervisedThread(self._run, name=name, then="events are not handled any more")
             for _ in range(threads)
         ]
-        for thread in self._threads:
-            thread.start()
+        start_threads(self._threads)
         refuse_in_child(
             self,
             f"the queue of events {name!r}",

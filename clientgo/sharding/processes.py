@@ -15,7 +15,7 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, start_threads
 from clientgo.util.wait import call_on_signals
 
 NUMBER: Final = "CLIENTGO_PROCESS"
@@ -71,8 +71,14 @@ def run_processes(count: int, command: Sequence[str] = ()) -> int:
                 SupervisedThread(wait, args=(process,), name="process", then="restart this program")
                 for process in processes
             ]
-            for thread in waiting:
-                thread.start()
+            try:
+                start_threads(waiting)
+            except BaseException:
+                for process in processes:
+                    process.terminate()
+                for process in processes:
+                    process.wait()
+                raise
             for thread in waiting:
                 thread.join()
     finally:
@@ -95,9 +101,9 @@ def stop_with_parent(stop: threading.Event) -> None:
         _log.warning("the process that started this one is gone: stopping")
         stop.set()
 
-    SupervisedThread(
+    SupervisedThread.started(
         wait, name="parent-watch", then="this process goes on if the one that started it ends"
-    ).start()
+    )
 
 
 def address_of_process(address: str) -> str:

@@ -34,7 +34,11 @@ def work_in_shards(
 
     thread = SupervisedThread(run, name="work-in-shards", then="this process does no work any more")
     registration = call_when_set(stop, ended.set)
-    thread.start()
+    try:
+        thread.start()
+    except BaseException:
+        registration.cancel()
+        raise
     try:
         member.run(ended)
     finally:

@@ -103,6 +103,6 @@ class TCPProxy:
 
     def _start_locked(self, run: object, *ends: socket.socket) -> None:
         assert callable(run)
-        thread = SupervisedThread(run, args=ends, name="tcp-proxy", then="its connections end")
-        self._threads.append(thread)
-        thread.start()
+        self._threads.append(
+            SupervisedThread.started(run, args=ends, name="tcp-proxy", then="its connections end")
+        )

@@ -58,11 +58,15 @@ class QueueMetrics:
         self._taken_at: dict[Hashable, float] = {}
         self._stopping = False
         self._stop_requested = threading.Condition(lock)
-        self._refresher = SupervisedThread.started(
-            self._keep_refreshing,
-            name=f"workqueue-metrics-{name}",
-            then="the ages of items are not refreshed any more; the queue goes on",
-        )
+        try:
+            self._refresher = SupervisedThread.started(
+                self._keep_refreshing,
+                name=f"workqueue-metrics-{name}",
+                then="the ages of items are not refreshed any more; the queue goes on",
+            )
+        except BaseException:
+            self.remove()
+            raise
 
     @classmethod
     def build(

@@ -236,18 +236,26 @@ def default_item_based_rate_limiter(*, clock: Clock = REAL_CLOCK) -> RateLimiter
 
 
 def default_controller_rate_limiter(
-    *, max_delay: float = 1000.0, qps: float = 10.0, burst: int = 100, clock: Clock = REAL_CLOCK
+    *,
+    max_delay: float = 1000.0,
+    qps: float = 10.0,
+    burst: int = 100,
+    reuse: bool = False,
+    clock: Clock = REAL_CLOCK,
 ) -> RateLimiter[Any]:
     """Return the usual limiter of a controller: 5 ms, doubling up to `max_delay`, and no more
     than `qps` retries a second over all items, with a burst.
 
-    The overall bucket keeps a controller whose every item fails from overloading the server.
+    The overall bucket keeps a controller whose every item fails from overloading the server. As in
+    client-go each failure takes one of its tokens, so that a single item which is added and fails
+    again and again delays all others; with `reuse`, as a `RateLimitingQueue` has it by default, an
+    item that waits for its token takes no further one.
 
     Source: k8s.io/client-go/util/workqueue, DefaultTypedControllerRateLimiter.
     """
     return MaxOfRateLimiter(
         ItemExponentialFailureRateLimiter(0.005, max_delay, clock=clock),
-        BucketRateLimiter(qps, burst, clock=clock),
+        BucketRateLimiter(qps, burst, reuse=reuse, clock=clock),
     )
 
 

@@ -3,7 +3,8 @@
 `add_rate_limited` adds an item after the delay that the limiter gives it; `forget` resets the
 limiter for an item. It does not remove the item from the queue, nor replace `done`.
 
-Differs from client-go (util/workqueue, `rateLimitingType`): there is a default limiter.
+Differs from client-go (util/workqueue, `rateLimitingType`): there is a default limiter, in which
+one item that fails all the time does not use up the retries of the others.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class RateLimitingQueue(DelayingQueue[T]):
             add_cancels_delay=add_cancels_delay,
         )
         self._rate_limiter: RateLimiter[T] = (
-            default_controller_rate_limiter(clock=clock) if rate_limiter is None else rate_limiter
+            default_controller_rate_limiter(reuse=True, clock=clock)
+            if rate_limiter is None
+            else rate_limiter
         )
 
     def add_rate_limited(self, item: T) -> None:

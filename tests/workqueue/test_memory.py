@@ -26,7 +26,7 @@ from tests.background import Background
 pytestmark = pytest.mark.usefixtures("frozen_heap")
 
 KEYS = [f"namespace-{number % 10}/object-{number}" for number in range(8_000)]
-NEGLIGIBLE = 20_000
+NEGLIGIBLE = 30_000
 """Bytes: less than a pointer for each key."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clientgo.testing import FakeClock
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue
 
@@ -80,3 +82,26 @@ def test_without_a_limiter_the_queue_has_that_of_controllers() -> None:
         queue.add_rate_limited("a")
 
         assert queue.statistics().next_due == 0.005
+
+
+def test_an_item_that_fails_all_the_time_does_not_delay_the_retries_of_others() -> None:
+    """FIELD-75: in client-go the 5,000 failures of one key delay the next key by 490 s."""
+    clock = FakeClock()
+    queue: RateLimitingQueue[str] = RateLimitingQueue(clock=clock)
+    for _ in range(5000):
+        queue.add_rate_limited("hot")
+    queue.add_rate_limited("other")
+
+    delays = {item: queue.explain(item).due for item in ("hot", "other")}
+    assert delays["other"] == pytest.approx(clock.monotonic() + 0.2)
+    queue.shut_down()
+
+
+def test_many_items_that_fail_share_the_retries_of_the_bucket() -> None:
+    clock = FakeClock()
+    queue: RateLimitingQueue[int] = RateLimitingQueue(clock=clock)
+    for item in range(300):
+        queue.add_rate_limited(item)
+
+    assert queue.explain(299).due == pytest.approx(clock.monotonic() + 20.0)
+    queue.shut_down()

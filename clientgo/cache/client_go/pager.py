@@ -156,7 +156,11 @@ class _Prefetcher:
 
     def __enter__(self) -> _Prefetcher:
         self._registration = call_when_set(self._outer_stop, self._cancel)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:
+            self._registration.cancel()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -54,8 +54,12 @@ class Controller:
         self._clock = clock
         self._wrong: ListWatchError | None = None
 
-    def run(self, stop: threading.Event) -> None:
-        """Run until ``stop`` is set. Blocks.
+    def run(
+        self,
+        stop: threading.Event,
+        start: Callable[[SupervisedThread], object] = SupervisedThread.start,
+    ) -> None:
+        """Run until ``stop`` is set. Blocks. ``start`` starts its thread, perhaps beside others.
 
         Raises what escapes from processing, and :class:`ListWatchError` for a list-watch that can
         never work.
@@ -73,7 +77,11 @@ class Controller:
             name=self._reflector.name,
             then="the cache is not updated any more",
         )
-        thread.start()
+        try:
+            start(thread)
+        except BaseException:
+            registration.cancel()
+            raise
         try:
             while not ending.is_set():
                 self._queue.pop_batch(self._process)

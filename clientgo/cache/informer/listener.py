@@ -103,12 +103,20 @@ class Listener:
 
     def start(self) -> None:
         """Start to deliver, in a thread of its own, unless it was closed before."""
-        with self._changed:
-            if not self._is_closed:
-                self._thread = SupervisedThread(
-                    self._run, name=self._name, then="the handler is not called any more"
-                )
-                self._thread.start()
+        if not self._is_closed:
+            thread = self.new_thread()
+            thread.start()
+            self.started(thread)
+
+    def new_thread(self) -> SupervisedThread:
+        """Return the thread that will deliver, for `start_threads`."""
+        return SupervisedThread(
+            self._run, name=self._name, then="the handler is not called any more"
+        )
+
+    def started(self, thread: SupervisedThread) -> None:
+        """Note the thread that delivers from now on, until :meth:`close`."""
+        self._thread = thread
 
     def hand_over(self, chunk: Chunk) -> bool:
         """Queue notifications. Does not wait for the handler and calls no user code.

@@ -54,7 +54,7 @@ from clientgo.observe.metrics import MetricsProvider, default_provider
 from clientgo.observe.trace import active_trace
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import CopyableError, uncopyable
-from clientgo.util.process import SupervisedThread, refuse_in_child
+from clientgo.util.process import SupervisedThread, ThreadStartError, refuse_in_child
 from clientgo.util.wait import BackoffManager
 
 _log = logging.getLogger("clientgo.cache.informer")
@@ -218,22 +218,32 @@ class SharedIndexInformer(Generic[T]):
         Returns when everything has ended, calls of handlers included. It waits at most 10 s for
         those: a handler that has not returned then is named in the log, and its daemon thread is
         left behind. An informer runs once: a second call logs a warning and returns. Raises
-        :class:`ListWatchError` if the list-watch turns out to be wrong.
+        :class:`ListWatchError` if the list-watch turns out to be wrong, and
+        :class:`~clientgo.util.process.ThreadStartError` if its threads cannot be started: then
+        call it again.
         """
         with self._lock:
             if self._phase is not _Phase.NEW:
                 _log.warning("%s runs or has run; it cannot be started again", self.name)
                 return
             controller = self._start_locked()
-        with self._looking_for_mutations():
-            try:
-                controller.run(stop)
-            finally:
-                with self._lock:
-                    self._phase = _Phase.STOPPED
-                wake_waiting()
-                self._processor.stop()
-                self._metrics.remove()
+        try:
+            with self._looking_for_mutations():
+                controller.run(stop, self._processor.start)
+        except ThreadStartError:
+            with self._lock:
+                self._phase, self._queue, self._reflector = _Phase.NEW, None, None
+            raise
+        finally:
+            if self._phase is not _Phase.NEW:
+                self._stopped()
+
+    def _stopped(self) -> None:
+        with self._lock:
+            self._phase = _Phase.STOPPED
+        wake_waiting()
+        self._processor.stop()
+        self._metrics.remove()
 
     def is_stopped(self) -> bool:
         """Return True if it has run and ended."""
@@ -420,7 +430,6 @@ class SharedIndexInformer(Generic[T]):
             **self._reflector_options,
         )
         self._phase = _Phase.RUNNING
-        self._processor.start()
         return Controller(
             queue, reflector, self._process, processed=self._processed, clock=self._clock
         )
@@ -457,13 +466,12 @@ class SharedIndexInformer(Generic[T]):
             yield
             return
         ended = threading.Event()
-        thread = SupervisedThread(
+        thread = SupervisedThread.started(
             self._mutation_detector.run,
             args=(ended,),
             name=f"{self.name} mutation detector",
             then="changes of cached objects are not detected any more",
         )
-        thread.start()
         try:
             yield
         finally:

@@ -14,6 +14,7 @@ from clientgo.cache.informer.listener import Listener
 from clientgo.cache.informer.notifications import Chunk
 from clientgo.cache.informer.resync_schedule import ResyncSchedule
 from clientgo.util.clock import Clock, nanoseconds
+from clientgo.util.process import SupervisedThread, start_threads
 
 HANDLER_TIMEOUT: Final = 10.0
 """Seconds that a stopping informer waits for its handlers: less than the 30 s that Kubernetes
@@ -36,11 +37,11 @@ class SharedProcessor:
     def add(self, listener: Listener, schedule: ResyncSchedule, initial: Chunk) -> None:
         """Start to deliver to a listener, ``initial`` first. Not while :meth:`distribute` runs."""
         with self._lock:
+            if self._is_started:
+                listener.start()
             if listener.hand_over(initial):
                 self._overrun.append(listener)
             self._listeners[listener] = schedule
-            if self._is_started:
-                listener.start()
             if self._has_synced:
                 listener.tracker.upstream_has_synced()
 
@@ -51,12 +52,17 @@ class SharedProcessor:
             if self._listeners.pop(listener, None) is not None:
                 self._leaving = [*filter(Listener.is_alive, self._leaving), listener]
 
-    def start(self) -> None:
-        """Start the threads of all listeners, and of those that are added later."""
+    def start(self, *others: SupervisedThread) -> None:
+        """Start the threads of all listeners, and of those that are added later.
+
+        With them starts what else the informer needs: all or none.
+        """
         with self._lock:
+            threads = {listener: listener.new_thread() for listener in self._listeners}
+            start_threads([*threads.values(), *others])
+            for listener, thread in threads.items():
+                listener.started(thread)
             self._is_started = True
-            for listener in self._listeners:
-                listener.start()
 
     def stop(self) -> None:
         """End all deliveries and wait for the calls in progress, of removed handlers too.

@@ -41,13 +41,12 @@ class ResyncTimer:
         """Start, unless it has started; it ends when ``stop`` is set."""
         if self._thread is None:
             first_ns = nanoseconds(self._clock.monotonic()) + self._period_ns
-            self._thread = SupervisedThread(
+            self._thread = SupervisedThread.started(
                 self._run,
                 args=(first_ns, stop),
                 name=self._name,
                 then="handlers get no more resyncs",
             )
-            self._thread.start()
 
     def join(self) -> None:
         """Wait until it has ended after its stop."""
@@ -77,12 +76,11 @@ class StreamedListDeadline:
         self._clock = clock
         self._name = name
         self._ended = threading.Event()
-        self._thread = SupervisedThread(
+        self._thread = SupervisedThread.started(
             self._run,
             name=f"{name} streamed-list-deadline",
             then="the streamed list has no deadline",
         )
-        self._thread.start()
 
     def end(self) -> None:
         """Stop: the list has ended, or no longer matters. Blocks until the thread has ended."""

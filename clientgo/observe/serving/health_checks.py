@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from clientgo.observe.serving.messages import Request, Response
 from clientgo.util.copies import CopyableError, uncopyable
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, ThreadStartError
 
 _log = logging.getLogger("clientgo.observe.serving")
 
@@ -144,7 +144,11 @@ class _Run:
         self.ended = threading.Event()
         self.error: BaseException | None = None
         self._check = check
-        SupervisedThread(self._call, name="health-check", then="the check has failed").start()
+        try:
+            SupervisedThread.started(self._call, name="health-check", then="the check has failed")
+        except ThreadStartError as error:
+            self.error = error
+            self.ended.set()
 
     def _call(self) -> None:
         try:

@@ -81,13 +81,17 @@ class Listener:
         listener = _listen(host, port)
         self.address: tuple[str, int] = listener.getsockname()[:2]
         self._wakeup, woken = socket.socketpair()
-        self._acceptor = SupervisedThread(
-            self._accept_all,
-            args=(listener, woken),
-            name=f"{service.name}-server",
-            then="no more connections are accepted; restart the program",
-        )
-        self._acceptor.start()
+        try:
+            self._acceptor = SupervisedThread.started(
+                self._accept_all,
+                args=(listener, woken),
+                name=f"{service.name}-server",
+                then="no more connections are accepted; restart the program",
+            )
+        except BaseException:
+            for sock in (listener, woken, self._wakeup):
+                sock.close()
+            raise
 
     def stop(self, timeout: float | None = None) -> list[threading.Thread]:
         """Stop; wait for requests in progress, ``timeout`` seconds at most. Idempotent.

@@ -142,10 +142,10 @@ class Trace:
             return sum(self._failures.values())
 
     def begin(self) -> None:
+        self._thread.start()
         self._began_at = self.now()
         for tracer in self._tracers:
             self._call(tracer, tracer.began, self._clock.time())
-        self._thread.start()
 
     def flush(self, timeout: float | None = None) -> bool:
         """Block until the tracers have seen everything noted so far.

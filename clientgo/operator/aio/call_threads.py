@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, ThreadStartError
 
 T = TypeVar("T")
 
@@ -49,8 +49,14 @@ class CallThreads:
                 name=f"{self._name}-{len(self._threads) + 1}",
                 then="calls of coroutines have one thread less; restart this process",
             )
+            try:
+                thread.start()
+            except ThreadStartError:
+                if self._threads:  # one of those gets to it
+                    return future
+                self._waiting.pop()
+                raise
             self._threads.append(thread)
-        thread.start()
         return future
 
     def stop(self, timeout: float | None = None) -> list[str]:

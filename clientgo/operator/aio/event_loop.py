@@ -251,24 +251,36 @@ class EventLoop:
             if self._stopped:
                 raise CancelledError(f"{self._name}: the event loop has stopped")
             if self._loop is None or self._watchdog is None:
-                self._loop = loop = asyncio.new_event_loop()
-                self._thread = SupervisedThread(
-                    _run_until_stopped,
-                    args=(loop,),
-                    name=f"{self._name}-event-loop",
-                    then="no coroutine of this manager runs any more; restart this process",
-                    on_failure=self._failed,
-                )
-                self._thread.start()
-                assert self._thread.ident is not None, "it was started"
-                self._watchdog = LoopWatchdog(self._name, loop, self._thread.ident)
-                self._watching = SupervisedThread(
-                    self._watchdog.run,
-                    name=f"{self._name}-event-loop-watchdog",
-                    then="coroutines that block the event loop are not reported",
-                )
-                self._watching.start()
+                return self._start_locked()
             return self._loop, self._watchdog
+
+    def _start_locked(self) -> tuple[asyncio.AbstractEventLoop, LoopWatchdog]:
+        loop = asyncio.new_event_loop()
+        try:
+            thread = SupervisedThread.started(
+                _run_until_stopped,
+                args=(loop,),
+                name=f"{self._name}-event-loop",
+                then="no coroutine of this manager runs any more; restart this process",
+                on_failure=self._failed,
+            )
+        except BaseException:
+            loop.close()
+            raise
+        assert thread.ident is not None, "it was started"
+        watchdog = LoopWatchdog(self._name, loop, thread.ident)
+        try:
+            self._watching = SupervisedThread.started(
+                watchdog.run,
+                name=f"{self._name}-event-loop-watchdog",
+                then="coroutines that block the event loop are not reported",
+            )
+        except BaseException:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            raise
+        self._loop, self._thread, self._watchdog = loop, thread, watchdog
+        return loop, watchdog
 
 
 def _run_until_stopped(loop: asyncio.AbstractEventLoop) -> None:

@@ -39,7 +39,7 @@ from clientgo.operator.cache.scope import CacheScope, KindScope
 from clientgo.operator.metrics import CacheMetrics, CacheSize
 from clientgo.operator.settings.durations import seconds
 from clientgo.util.clock import Clock
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, run_with_threads
 from clientgo.util.wait import Backoff, BackoffManager, StopEvent
 
 _DELAYS: Final = Backoff(duration=0.8, factor=2.0, jitter=0.2, steps=38, cap=10.0)
@@ -226,17 +226,16 @@ class Watches:
 
     def _run(self, watch: Watch) -> None:
         if watch.thread is None:
-            watch.thread = SupervisedThread(
+            watch.thread = SupervisedThread.started(
                 self._work,
                 args=(watch,),
                 name=watch.informer.name,
                 then="this cache is not updated any more; restart this process",
             )
-            watch.thread.start()
 
     def _work(self, watch: Watch) -> None:
         try:
-            watch.informer.run(watch.stop)
+            run_with_threads(watch.informer.run, watch.stop)
         except BaseException as error:
             self.metrics.crashes.inc()
             if self.on_crash is None:

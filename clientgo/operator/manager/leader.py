@@ -104,12 +104,11 @@ class Leader:
             if ending is not Ending.STOPPED:
                 lost(failure)
 
-        self._thread = SupervisedThread(
+        self._thread = SupervisedThread.started(
             compete,
             name=f"leader-election-{self.settings.id}",
             then="this process does not compete any more; restart it",
         )
-        self._thread.start()
 
     def stop(self, timeout: float | None) -> list[str]:
         """Stop the work, then give up the lease if that is wanted.

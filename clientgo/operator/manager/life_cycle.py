@@ -24,7 +24,7 @@ from clientgo.operator.errors import (
     ManagerStoppedError,
     ShutdownTimeoutError,
 )
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, ThreadStartError, start_threads
 from clientgo.util.wait import StopEvent, call_when_set, stop_on_signals
 
 _log = logging.getLogger("clientgo.operator.manager")
@@ -174,8 +174,14 @@ def within(deadline: float | None, name: str, step: Callable[[], object]) -> lis
 
     Return ``name`` in a list if it is still running then, in a thread of that name.
     """
-    thread = SupervisedThread(step, name=name, then="the stop goes on without this step")
-    thread.start()
+    try:
+        thread = SupervisedThread.started(
+            step, name=name, then="the stop goes on without this step"
+        )
+    except ThreadStartError as error:
+        _log.warning("%s; the step of the stop has no time limit", error)
+        step()
+        return []
     thread.join(None if deadline is None else max(deadline - time.monotonic(), 0.0))
     return [name] if thread.is_alive() else []
 
@@ -200,15 +206,17 @@ class RunnableGroup:
             if not self._started:
                 self._waiting.append((name, run))
                 return
-        self._start(name, run)
+            thread = self._thread(name, run)
+            thread.start()
+            self._threads = [*filter(threading.Thread.is_alive, self._threads), thread]
 
     def start(self) -> None:
         """Start them all. Idempotent."""
         with self._lock:
-            self._started = True
-            waiting, self._waiting = self._waiting, []
-        for name, run in waiting:
-            self._start(name, run)
+            threads = [self._thread(name, run) for name, run in self._waiting]
+            start_threads(threads)
+            self._threads += threads
+            self._started, self._waiting = True, []
 
     def stop(self, timeout: float | None) -> list[str]:
         """Stop them and wait; returns the names of threads that are still alive after so long."""
@@ -220,17 +228,13 @@ class RunnableGroup:
             thread.join(None if deadline is None else max(deadline - time.monotonic(), 0.0))
         return [thread.name for thread in threads if thread.is_alive()]
 
-    def _start(self, name: str, run: RunFunction) -> None:
+    def _thread(self, name: str, run: RunFunction) -> SupervisedThread:
         def work() -> None:
             try:
                 run(self.stop_event)
             except BaseException as error:  # noqa: BLE001 - the manager stops, and raises it
                 self._failed(error)
 
-        thread = SupervisedThread(
+        return SupervisedThread(
             work, name=name, then="the manager does not know; restart this process"
         )
-        with self._lock:
-            self._threads = [other for other in self._threads if other.is_alive()]
-            thread.start()
-            self._threads.append(thread)

@@ -52,10 +52,9 @@ class SharedWork:
             except BaseException as error:  # noqa: BLE001 - the manager fails with it
                 fail(error)
 
-        self._thread = SupervisedThread(
+        self._thread = SupervisedThread.started(
             run, name="shard-member", then="this process does no work any more; restart it"
         )
-        self._thread.start()
 
     def stop(self, timeout: float | None) -> list[str]:
         """Give up all shards; return the names of threads that are still alive."""

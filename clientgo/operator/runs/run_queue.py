@@ -29,7 +29,7 @@ from clientgo.operator.runs.steps import LATER
 from clientgo.operator.settings.durations import instant
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, start_threads
 from clientgo.workqueue import LOW_PRIORITY, PriorityQueue
 
 if TYPE_CHECKING:
@@ -202,9 +202,7 @@ class RunQueue:
         with self._lock:
             if self._threads:
                 raise AlreadyStartedError(f"the workers of {self.name} run already")
-            if threads is not None:
-                self._places = threading.Semaphore(workers)
-            self._threads = [
+            started = [
                 SupervisedThread(
                     contextvars.copy_context().run,
                     args=(self._run,),
@@ -213,8 +211,14 @@ class RunQueue:
                 )
                 for n in range(1, (threads or workers) + 1)
             ]
-        for thread in self._threads:
-            thread.start()
+            places = None if threads is None else threading.Semaphore(workers)
+            self._places, before = places, self._places
+            try:
+                start_threads(started)
+            except BaseException:
+                self._places = before
+                raise
+            self._threads = started
 
     def pause(self) -> None:
         """Begin no run from now on; triggers are kept."""

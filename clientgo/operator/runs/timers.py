@@ -40,17 +40,15 @@ class Timers:
         with self._lock:
             if self._stopped:
                 return
-            self._heap.discard(key)
-            self._functions[key] = function
-            first = self._heap.put(key, nanoseconds(instant))
             if self._thread is None:
-                self._thread = SupervisedThread(
+                self._thread = SupervisedThread.started(
                     self._run,
                     name=self._name,
                     then="deadlines and retries do not happen any more; restart this process",
                 )
-                self._thread.start()
-            elif first:
+            self._heap.discard(key)
+            self._functions[key] = function
+            if self._heap.put(key, nanoseconds(instant)):
                 self._changed.notify()
 
     def cancel(self, key: Hashable) -> None:

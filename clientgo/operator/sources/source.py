@@ -22,7 +22,7 @@ from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.runs.steps import no_event_loop
 from clientgo.util.clock import Clock
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, start_threads
 from clientgo.util.wait import StopEvent
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class ThreadSource(Source):
             if self._threads:
                 raise AlreadyStartedError(f"source {self.name} runs already")
             self._stop = StopEvent()
-            self._threads = [
+            threads = [
                 SupervisedThread(
                     self.work,
                     args=(replace(context, stop=self._stop), sink),
@@ -142,8 +142,8 @@ class ThreadSource(Source):
                 )
                 for n in range(1, self._count + 1)
             ]
-        for thread in self._threads:
-            thread.start()
+            start_threads(threads)
+            self._threads = threads
 
     def stop(self) -> None:
         self._stop.set()

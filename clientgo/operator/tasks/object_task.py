@@ -26,7 +26,7 @@ from clientgo.operator.runs import FailedRun, Run, RunQueue, RunSettings
 from clientgo.operator.runs.run_fields import RunFields, logging_about
 from clientgo.operator.runs.steps import LATER
 from clientgo.operator.tasks.declarations import TaskDeclaration
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, ThreadStartError
 from clientgo.util.wait import StopEvent
 
 TASK_FAILED: Final = "TaskFailed"
@@ -221,13 +221,16 @@ class ObjectTask:
                 life.thread = threading.current_thread()
                 self._finish(run, ctx, life, lambda: self._method(ctx, ctx.obj))
                 return None
-        life.thread = SupervisedThread(
-            self._in_thread,
-            args=(run, ctx, life, fields),
-            name=f"{self.name} {run.key}",
-            then="the task of this object does not run; restart this process",
-        )
-        life.thread.start()
+        try:
+            life.thread = SupervisedThread.started(
+                self._in_thread,
+                args=(run, ctx, life, fields),
+                name=f"{self.name} {run.key}",
+                then="the task of this object does not run; restart this process",
+            )
+        except ThreadStartError as error:
+            self._finish(run, ctx, life, partial(_fail, error))
+            return None
         return LATER
 
     def _in_thread(self, run: Run, ctx: Context[Any], life: Life, fields: RunFields) -> None:
@@ -282,3 +285,7 @@ def _stack_of(thread: threading.Thread | None) -> str:
     if thread is None or thread.ident not in (frames := sys._current_frames()):
         return ""
     return ":\n" + "".join(traceback.format_stack(frames[thread.ident])).rstrip()
+
+
+def _fail(error: Exception) -> None:
+    raise error

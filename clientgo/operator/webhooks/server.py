@@ -195,9 +195,13 @@ class WebhookServer:
             server.start()
         except ServingError as error:
             raise ConfigError(str(error)) from error
+        try:
+            self._rereader.start()
+        except BaseException:
+            server.stop()
+            raise
         self._endpoints = list(measured.values())
         self._server, self._bound = server, server.bound
-        self._rereader.start()
 
     def stop(self, timeout: float = STOP_TIMEOUT) -> list[str]:
         """Stop serving; requests in progress are answered first. Idempotent.

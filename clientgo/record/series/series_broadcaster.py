@@ -85,12 +85,15 @@ class SeriesBroadcaster(Broadcaster[Event]):
             threads=WRITERS,
             clock=clock,
         )
-        self._upkeep = SupervisedThread(
-            self._keep_up,
-            name="event-series-upkeep",
-            then="series of events are not finished any more; new events are still written",
-        )
-        self._upkeep.start()
+        try:
+            self._upkeep = SupervisedThread.started(
+                self._keep_up,
+                name="event-series-upkeep",
+                then="series of events are not finished any more; new events are still written",
+            )
+        except BaseException:
+            self._writes.stop()
+            raise
         self._shut_down_with(stop)
 
     def new_recorder(self, controller: str, host: str = "") -> SeriesRecorder:

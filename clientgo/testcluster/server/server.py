@@ -206,13 +206,17 @@ class EmbeddedAPIServer:
             raise
         self._ready.clear()
         self._failures.clear()
-        self._thread = SupervisedThread(
-            self._run,
-            args=(listener,),
-            name=f"apiserver-{self.port}",
-            then="the API server does not answer any more; start it again",
-        )
-        self._thread.start()
+        try:
+            self._thread = SupervisedThread.started(
+                self._run,
+                args=(listener,),
+                name=f"apiserver-{self.port}",
+                then="the API server does not answer any more; start it again",
+            )
+        except BaseException:
+            listener.close()
+            self._cluster.state.storage.close()
+            raise
         self._ready.wait()
         if self._failures:
             self._thread.join()
@@ -339,12 +343,12 @@ class EmbeddedAPIServer:
     def _inject_soon(self, fault: Fault) -> None:
         """Inject a fault from the event loop, which can't wait for its own restart."""
         if isinstance(fault, RestartServer):
-            SupervisedThread(
+            SupervisedThread.started(
                 self._restart_for,
                 args=(fault,),
                 name="apiserver-restart",
                 then="the API server was not restarted",
-            ).start()
+            )
         else:
             self._inject_here(fault)
 

@@ -244,10 +244,9 @@ class Trial:
             except Exception as error:  # noqa: BLE001 - judged below
                 failures.append(error)
 
-        thread = SupervisedThread(
+        thread = SupervisedThread.started(
             leave, name="perturb-stop", then="the run fails, because its controller does not stop"
         )
-        thread.start()
         thread.join(_STOP)
         if thread.is_alive():
             raise PerturbError(f"the controller does not stop within {_STOP:.0f} s")

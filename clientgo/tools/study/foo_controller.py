@@ -170,8 +170,9 @@ def foo_controller(
             if factory.wait_for_cache_sync(stop):
                 run_workers(stop, controller.queue, wrap(controller.sync), workers=WORKERS)
 
-        thread = SupervisedThread(work, name="foo-controller", then="no Foo is synced any more")
-        thread.start()
+        thread = SupervisedThread.started(
+            work, name="foo-controller", then="no Foo is synced any more"
+        )
         stack.callback(thread.join)
         stack.callback(stop.set)
         yield controller

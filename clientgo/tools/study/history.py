@@ -89,11 +89,11 @@ class ObjectHistory:
             on_update=lambda _, obj: report(kind.plural, "MODIFIED", obj),
             on_delete=deleted,
         )
-        thread = SupervisedThread(
-            informer.run,
-            args=(self._stop,),
-            name=f"{OWN} {kind.plural}",
-            then="versions of its objects are missing",
+        self._threads.append(
+            SupervisedThread.started(
+                informer.run,
+                args=(self._stop,),
+                name=f"{OWN} {kind.plural}",
+                then="versions of its objects are missing",
+            )
         )
-        self._threads.append(thread)
-        thread.start()

@@ -17,6 +17,7 @@ from clientgo.util.process.threads import (
     SupervisedThread,
     ThreadStartError,
     crash_handlers,
+    run_with_threads,
     start_threads,
 )
 
@@ -24,6 +25,7 @@ __all__ = [
     "SupervisedThread",
     "ThreadStartError",
     "crash_handlers",
+    "run_with_threads",
     "start_threads",
     "ForkedProcessError",
     "call_in_child",

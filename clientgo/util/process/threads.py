@@ -13,7 +13,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from clientgo.util.copies import CopyableError, uncopyable
 
@@ -24,6 +24,10 @@ crash_handlers: list[Callable[[str, BaseException], object]] = []
 
 `clientgo.observe.metrics` counts failures this way. Source: client-go `util/runtime` PanicHandlers.
 """
+
+
+RETRY_AFTER: Final = 5.0
+"""Seconds until a thread that was refused is tried again, where no caller can do it."""
 
 
 class ThreadStartError(CopyableError, RuntimeError):
@@ -128,6 +132,18 @@ def start_threads(threads: Sequence[SupervisedThread]) -> None:
         if not gate.may_pass:
             for thread in started:
                 thread.join()
+
+
+def run_with_threads(run: Callable[[threading.Event], object], stop: threading.Event) -> None:
+    """Call ``run(stop)``, and again while it is refused a thread, in a thread of its own."""
+    while not stop.is_set():
+        try:
+            run(stop)
+        except ThreadStartError as error:
+            _log.error("%s; trying again in %g s", error, RETRY_AFTER)
+            stop.wait(RETRY_AFTER)
+        else:
+            return
 
 
 class _Gate:

@@ -130,15 +130,14 @@ def _registered(registration: Registration, event: threading.Event) -> bool:
         if isinstance(event, StopEvent):
             registration._wait_among_locked(event._waiting)
             return True
-        is_watched = event in _watched
+        if event not in _watched:
+            SupervisedThread.started(
+                _watch,
+                args=(event,),
+                name="stop-watcher",
+                then="what waits for this stop does not end; end this process",
+            )
         registration._wait_among_locked(_watched.setdefault(event, set()))
-    if not is_watched:
-        SupervisedThread(
-            _watch,
-            args=(event,),
-            name="stop-watcher",
-            then="what waits for this stop does not end; end this process",
-        ).start()
     return True
 
 

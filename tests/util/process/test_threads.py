@@ -19,7 +19,6 @@ THEN = "nothing is done any more; restart this process"
 
 KEEP_WHAT_IS_RAISED = {
     "operator/webhooks/endpoint.py",
-    "operator/context.py",
 }
 """Files whose threads pass everything that is raised, SystemExit included, to another thread."""
 

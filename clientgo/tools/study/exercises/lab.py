@@ -86,10 +86,9 @@ class Lab:
     def running(self) -> Iterator[None]:
         """Run the informer in the block; when it ends, the handlers have returned."""
         stop = threading.Event()
-        thread = SupervisedThread(
+        thread = SupervisedThread.started(
             self.informer.run, args=(stop,), name="informer", then="the exercise sees no change"
         )
-        thread.start()
         try:
             self.saw(lambda hop: hop.hop == "watch.opened")
             yield

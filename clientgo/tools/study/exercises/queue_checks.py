@@ -41,10 +41,9 @@ def ten_edits(module: Any) -> Outcome:
             edited.wait(TIMEOUT)
 
         it.informer.add_event_handler(on_add=enqueue, on_update=lambda _, new: enqueue(new))
-        worker = SupervisedThread(
+        worker = SupervisedThread.started(
             run_workers, args=(stop, it.queue, sync), name="workers", then="no key is synced"
         )
-        worker.start()
         with it.running():
             it.source.add(foo("a", replicas=0))
             it.saw(lambda hop: hop.hop == "sync.start")
