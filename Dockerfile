@@ -1,9 +1,10 @@
-# The sample controller as an image: docker build -t sample-controller .
+# The sample controller in its production form: docker build -t sample-controller .
 FROM python:3.13-slim AS build
 WORKDIR /src
 RUN python -m venv --without-pip /venv
 COPY pyproject.toml README.md LICENSE ./
 COPY clientgo clientgo
+COPY sample_controller sample_controller
 RUN pip --python /venv install --no-cache-dir '.[metrics]'
 
 FROM python:3.13-slim
@@ -11,6 +12,6 @@ FROM python:3.13-slim
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 COPY --from=build /venv /venv
 WORKDIR /app
-COPY sample_controller sample_controller
+COPY examples/production_controller examples/production_controller
 USER 65532:65532
-ENTRYPOINT ["/venv/bin/python", "-m", "sample_controller"]
+ENTRYPOINT ["/venv/bin/python", "-m", "examples.production_controller"]

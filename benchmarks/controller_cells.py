@@ -1,9 +1,9 @@
 """The sample controller beside bare threads that send the same requests.
 
 The API server is the embedded one, in a process of its own. For each Foo the controller creates a
-Deployment and an event, and counts the event up when the Deployment comes back from the server; the
-threads send these three requests. Both sides end when an informer in this process has seen an event
-of each Foo.
+Deployment, writes the status, creates an event, and counts the event up when the Deployment comes
+back from the server; the threads send these four requests. Both sides end when an informer in this
+process has seen that the event of each Foo is counted up.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from clientgo.api.core_v1 import Event, Namespace, ObjectReference
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory
 from clientgo.meta import ObjectMeta
+from clientgo.record import EventBroadcaster, EventSink
 from clientgo.rest import load_config
-from sample_controller.__main__ import run
-from sample_controller.controller import new_deployment
+from sample_controller.__main__ import RESYNC
+from sample_controller.controller import NAME, Controller, new_deployment
 from sample_controller.demo import install_crd
-from sample_controller.options import Options
-from sample_controller.types import Foo, FooSpec
+from sample_controller.types import Foo, FooSpec, FooStatus
 
 WORKERS = 4
 TIMEOUT = 300.0
@@ -55,8 +55,8 @@ def _syncs_in_processes(grid: Grid) -> None:
 
 
 def _reconciles(grid: Grid) -> None:
-    # The recorder queues 1,000 events and drops the rest; a Foo makes two.
-    count = grid.pick(tiny=3, quick=200, full=400)
+    # The recorder queues 1,000 events and drops the rest; a Foo makes three at most.
+    count = grid.pick(tiny=3, quick=200, full=300)
     rounds = grid.pick(tiny=1, quick=3, full=5)
     seconds: dict[str, list[float]] = {"sample controller": [], "bare threads": []}
     with _server() as kubeconfig:
@@ -110,7 +110,7 @@ def _foos(client: Client, namespace: str, count: int) -> list[Foo]:
 
 
 def _bare(kubeconfig: str, namespace: str, count: int) -> float:
-    """Send the three requests of each Foo from threads; return the seconds."""
+    """Send the four requests of each Foo from threads; return the seconds."""
     with Client(load_config(kubeconfig)) as client, _events(client, namespace, count) as all_seen:
         foos = _foos(client, namespace, count)
         parts = [foos[number::WORKERS] for number in range(WORKERS)]
@@ -128,6 +128,8 @@ def _send(client: Client, foos: list[Foo]) -> None:
     for foo in foos:
         namespace = foo.metadata.namespace
         client.resource(Deployment).namespace(namespace).create(new_deployment(foo))
+        foo.status = FooStatus(available_replicas=0)
+        client.resource(Foo).namespace(namespace).update_status(foo)
         events = client.resource(Event).namespace(namespace)
         created = events.create(
             Event(
@@ -145,12 +147,11 @@ def _send(client: Client, foos: list[Foo]) -> None:
 
 
 def _controller(kubeconfig: str, namespace: str, count: int) -> float:
-    """Run the sample controller until each Foo has its event; return the seconds."""
+    """Run the sample controller until the event of each Foo is counted up; return the seconds."""
     stop = threading.Event()
     with Client(load_config(kubeconfig)) as client, _events(client, namespace, count) as all_seen:
         _foos(client, namespace, count)
-        options = Options(namespace=namespace, workers=WORKERS)
-        runner = threading.Thread(target=run, args=(client, options, stop))
+        runner = threading.Thread(target=_run, args=(client, namespace, stop))
         started = time.perf_counter()
         runner.start()
         try:
@@ -161,19 +162,31 @@ def _controller(kubeconfig: str, namespace: str, count: int) -> float:
             runner.join()
 
 
+def _run(client: Client, namespace: str, stop: threading.Event) -> None:
+    """Run the sample controller in one namespace."""
+    with (
+        EventBroadcaster() as broadcaster,
+        SharedInformerFactory(client, RESYNC, namespace=namespace) as factory,
+    ):
+        broadcaster.start_recording_to_sink(EventSink(client))
+        controller = Controller(client, factory, broadcaster.new_recorder(NAME))
+        factory.start(stop)
+        controller.run(stop, WORKERS)
+
+
 @contextmanager
 def _events(client: Client, namespace: str, count: int) -> Iterator[threading.Event]:
-    """Watch events; what is yielded is set when there are so many in the namespace."""
-    all_seen, left = threading.Event(), count
+    """Watch events; what is yielded is set when so many in the namespace are counted up."""
+    all_seen, seen = threading.Event(), set[str]()
 
     def see(event: Event) -> None:
-        nonlocal left
-        left -= event.metadata.namespace == namespace
-        if not left:
-            all_seen.set()
+        if event.metadata.namespace == namespace and (event.count or 0) > 1:
+            seen.add(event.metadata.name)
+            if len(seen) == count:
+                all_seen.set()
 
     with SharedInformerFactory(client) as factory:
-        factory.informer_for(Event).add_event_handler(on_add=see)
+        factory.informer_for(Event).add_event_handler(on_add=see, on_update=lambda _, new: see(new))
         stop = threading.Event()
         factory.start(stop)
         factory.wait_for_cache_sync(stop)

@@ -16,13 +16,14 @@ client-go has no such helper; controller-runtime's builder covers the same groun
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from clientgo.cache import DeletedFinalStateUnknown, Lister
+from clientgo.cache import DeletedFinalStateUnknown, InformerName, Lister
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory, check_alive, check_synced
 from clientgo.leaderelection import (
@@ -38,8 +39,10 @@ from clientgo.leaderelection import (
     unique_identity,
 )
 from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName, Resource
+from clientgo.observe.logs import log_context
 from clientgo.observe.metrics import set_default_provider
 from clientgo.observe.serving import Handler, HealthChecks, Server
+from clientgo.record import EventRecorder
 from clientgo.sharding import (
     Deletions,
     Ownership,
@@ -50,6 +53,8 @@ from clientgo.sharding import (
 from clientgo.workqueue import RateLimitingQueue, run_workers
 
 R = TypeVar("R", bound=Resource)
+
+_log = logging.getLogger("clientgo.control_loop")
 
 Keys = Callable[[Any], Iterable[ObjectName]]
 """From an object that has changed to the keys that need a sync."""
@@ -72,6 +77,11 @@ class ControlLoop:
     ``debug`` serves :mod:`clientgo.observe.debug` beside the metrics: it shows names of objects,
     errors and stacks. The parts are public and can be used beside this class: ``queue``,
     ``factory``.
+
+    Lines that are logged during a sync have the fields ``controller`` and ``key``
+    (:mod:`clientgo.observe.logs`). A ``recorder`` records an event when this process becomes or
+    stops being the leader. The informers report metrics under ``informer_name``. A client counts
+    its requests if it is made after ``set_default_provider``.
     """
 
     def __init__(
@@ -87,6 +97,8 @@ class ControlLoop:
         health: str = "",
         metrics: str = "",
         debug: bool = False,
+        recorder: EventRecorder | None = None,
+        informer_name: InformerName | None = None,
     ) -> None:
         if debug and not metrics:
             raise ValueError("debug=True needs the address of the metrics server: metrics=':8080'")
@@ -96,7 +108,9 @@ class ControlLoop:
             set_default_provider(PrometheusProvider())  # before the parts that count are made
         self.name = name
         self.queue: RateLimitingQueue[ObjectName] = RateLimitingQueue(name=name)
-        self.factory = SharedInformerFactory(client, resync, namespace=namespace)
+        self.factory = SharedInformerFactory(
+            client, resync, namespace=namespace, informer_name=informer_name
+        )
         self.serves: dict[str, tuple[str, int]] = {}
         """Host and port of ``health`` and ``metrics``, while they are served."""
         self._client = client
@@ -105,6 +119,7 @@ class ControlLoop:
         self._health = health
         self._metrics = metrics
         self._debug = debug
+        self._recorder = recorder
         self._at_work = False
         self._leading = LeaderHealth(tolerance=20.0)
         self._watched: dict[type[Resource], list[Keys]] = {}
@@ -165,12 +180,14 @@ class ControlLoop:
             raise RuntimeError(f"{self.name} has run already; make a new ControlLoop")
 
         def handle(key: ObjectName) -> None:
-            delay = sync(key)
+            with log_context(controller=self.name, key=str(key)):
+                delay = sync(key)
             if delay is not None:
                 self.queue.add_after(key, delay)
 
         def work(stop: threading.Event, guard: Callable[[], object] | None = None) -> None:
-            self.factory.wait_for_cache_sync(stop)
+            if all(self.factory.wait_for_cache_sync(stop).values()):
+                _log.info("%s: starting %d workers", self.name, workers)
             self._at_work = True
             run_workers(
                 stop,
@@ -182,7 +199,7 @@ class ControlLoop:
                 expected=(ConflictError, AlreadyExistsError),  # the cache was behind
             )
 
-        with self.factory, self._serving():
+        with _shutting_down(self.queue), self.factory, self._serving():
             # A standby fills its caches too, so that it can work as soon as it leads.
             self.factory.start(stop)
             if self._shared:
@@ -222,6 +239,7 @@ class ControlLoop:
             name,
             unique_identity(),
             timing=self._timing,
+            recorder=self._recorder,
         )
         config = LeaderElectionConfig(
             lock=lock,
@@ -275,6 +293,15 @@ class ControlLoop:
         page.add_queue(self.queue)
         page.add_informers(lambda: self.factory.informers().values())
         return {DEBUG_PATH: page.respond}
+
+
+@contextmanager
+def _shutting_down(queue: RateLimitingQueue[ObjectName]) -> Iterator[None]:
+    """Shut the queue down at the end of the block, also if no worker has been started."""
+    try:
+        yield
+    finally:
+        queue.shut_down()
 
 
 def own_key(obj: Resource) -> Iterable[ObjectName]:

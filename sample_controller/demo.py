@@ -26,14 +26,13 @@ from clientgo.api.core_v1 import Event
 from clientgo.client import Client
 from clientgo.meta import deep_copy
 from clientgo.meta.owner_references import is_controlled_by
-from clientgo.rest import load_config
+from clientgo.rest import RestConfig, load_config
 from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testcluster.workloads import simulate
 from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer, ObserverClosedError
 from clientgo.util.wait import call_when_set, retry_on_conflict, setup_signal_handler
 from sample_controller.__main__ import run
-from sample_controller.options import Options
 from sample_controller.types import Foo
 
 NAMESPACE = "default"
@@ -160,7 +159,14 @@ def running(name: str, run: Callable[[threading.Event], None]) -> Iterator[None]
 
 def run_controller(client: Client, stop: threading.Event, workers: int = 2) -> None:
     """Run the program with an existing client."""
-    run(client, Options(workers=workers), stop)
+    run(client, stop, workers)
+
+
+@contextlib.contextmanager
+def controller(config: RestConfig) -> Iterator[None]:
+    """Run the program until the end of the block: a ``--target`` of ``clientgo study``."""
+    with Client(config) as client, running("controller", lambda stop: run_controller(client, stop)):
+        yield
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -30,7 +30,7 @@ class FooSpec(Model):
 class FooStatus(Model):
     """What the controller has seen."""
 
-    available_replicas: int = 0
+    available_replicas: int | None = None  # None until it has seen a Deployment; 0 is written
 
 
 @CustomResource(

@@ -192,13 +192,15 @@ class _Workers(Generic[T]):
             failure,
             self._queue.num_requeues(key) + 1,
             exc_info=before is None and not expected,
+            extra={"key": str(key)},
         )
 
     def _log_recovery(self, key: T) -> None:
         with self._lock:
             failure = self._failing.pop(key, None)
         if failure is not None:
-            _log.info("%s: handled after %d failures", key, self._queue.num_requeues(key))
+            failures = self._queue.num_requeues(key)
+            _log.info("%s: handled after %d failures", key, failures, extra={"key": str(key)})
 
     def _may_handle(self) -> bool:
         if self._failure is not None:

@@ -8,9 +8,9 @@ from clientgo.api.apps_v1 import Deployment
 from clientgo.meta import ObjectMeta
 from clientgo.testing.fake_client import FakeClient
 from clientgo.testing.fakes.actions import Action
+from examples.production_controller.permissions import IN_CLUSTER
 from sample_controller.controller import new_deployment
 from sample_controller.demo import run_controller, running
-from sample_controller.permissions import IN_CLUSTER
 from sample_controller.types import Foo, FooSpec
 
 _RARE = {

@@ -9,7 +9,7 @@ from clientgo.api.coordination_v1 import Lease
 from clientgo.api.rbac_v1 import ClusterRole, ClusterRoleBinding
 from clientgo.codegen.rbac import Permission, controller_roles, user_roles
 from clientgo.testing.fake_client import FakeClient
-from sample_controller import permissions
+from examples.production_controller import permissions
 from sample_controller.types import Foo
 
 

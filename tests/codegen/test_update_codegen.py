@@ -16,7 +16,7 @@ _GENERATED = Path("sample_controller/generated/clientset.py")
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A copy of the project that may be spoilt."""
-    for name in ("clientgo", "sample_controller", "hack"):
+    for name in ("clientgo", "sample_controller", "examples/production_controller", "hack"):
         skip = shutil.ignore_patterns("__pycache__")
         shutil.copytree(_ROOT / name, tmp_path / name, ignore=skip)
     shutil.copy(_ROOT / "pyproject.toml", tmp_path)

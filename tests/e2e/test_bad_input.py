@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,9 +16,6 @@ from clientgo.testing.tcp_proxy import TCPProxy
 from sample_controller.__main__ import main
 from sample_controller.demo import install_crd, run_controller, running
 from tests.e2e.conftest import Noticed, World, new_foo
-from tests.e2e.program import Program
-
-PROGRAM = ("python", "-m", "sample_controller", "--log-format=json")
 
 
 @pytest.mark.parametrize(
@@ -28,7 +24,7 @@ PROGRAM = ("python", "-m", "sample_controller", "--log-format=json")
         (None, "there is no such kubeconfig"),
         (": [", "is not YAML"),
         ("hello", "is no mapping"),
-        ("apiVersion: v1\nkind: Config\nclusters: []\n", "no context is selected"),
+        ("apiVersion: v1\nkind: Config\nclusters: []\n", "the kubeconfig is empty"),
     ],
     ids=["missing", "malformed", "text", "empty"],
 )
@@ -49,29 +45,6 @@ def test_a_bad_kubeconfig_gives_one_line_and_exit_code_1(
     (line,) = [record.getMessage() for record in caplog.records]
     assert str(path) in line
     assert said in line
-
-
-def test_an_option_that_does_not_exist_ends_the_program_with_2_and_one_line(tmp_path: Path) -> None:
-    with Program([*PROGRAM, "--nonsense"], tmp_path, tmp_path) as program:
-        assert program.wait() == 2
-
-    assert program.lines() == [
-        "usage: python -m sample_controller [--help] [OPTIONS]",
-        "sample_controller: error: unrecognized arguments: --nonsense",
-    ]
-
-
-def test_a_server_that_cannot_be_reached_is_said_once_by_each_informer(tmp_path: Path) -> None:
-    with Program([*PROGRAM, "--master=http://127.0.0.1:1"], tmp_path / "none", tmp_path) as program:
-        program.wait_for("Foo reflector")
-        program.wait_for("Deployment reflector")
-        program.send(signal.SIGTERM)
-
-        assert program.wait() == 0
-    refused = [line for line in program.lines() if "trying again until it works" in line]
-    assert len(refused) == 2
-    assert all("connection refused; is the API server up" in line for line in refused)
-    assert not [line for line in program.lines() if "Traceback" in line]
 
 
 def test_a_server_that_comes_up_late_is_waited_for(

@@ -20,7 +20,7 @@ from typing import Final
 from packaging.requirements import Requirement
 
 ROOT: Final = Path(__file__).parents[2]
-_SOURCES: Final = ("pyproject.toml", "README.md", "LICENSE", "clientgo")
+_SOURCES: Final = ("pyproject.toml", "README.md", "LICENSE", "clientgo", "sample_controller")
 
 
 def build_wheel(directory: Path) -> Path:
@@ -61,7 +61,7 @@ class Installed:
 
     def install_as(self, other: Installed) -> None:
         """Link what another environment has of the wheel, which is faster."""
-        for path in other._site.glob("clientgo*"):
+        for path in [*other._site.glob("clientgo*"), other._site / "sample_controller"]:
             (self._site / path.name).symlink_to(path)
         self._link_all(_required(Distribution.at(self._metadata()), self._extras))
 

@@ -29,8 +29,8 @@ def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return installed
 
 
-def test_the_wheel_installs_clientgo_and_nothing_else_at_the_top(plain: Installed) -> None:
-    """``sample_controller`` and ``examples`` are read in the repository, not imported."""
+def test_the_wheel_installs_clientgo_and_its_sample_at_the_top(plain: Installed) -> None:
+    """``clientgo study`` shows the sample; ``examples`` are read in the repository."""
     done = plain.run(
         "-c",
         "from importlib.metadata import files\n"
@@ -38,7 +38,8 @@ def test_the_wheel_installs_clientgo_and_nothing_else_at_the_top(plain: Installe
     )
 
     names = eval(done.stdout)
-    assert [name for name in names if not name.endswith(".dist-info")] == ["clientgo"], done.stderr
+    found = [name for name in names if not name.endswith(".dist-info")]
+    assert found == ["clientgo", "sample_controller"], done.stderr
 
 
 def test_every_public_name_can_be_imported_or_says_which_extra_it_needs(plain: Installed) -> None:
@@ -194,6 +195,21 @@ def test_the_study_page_is_in_the_wheel(extended: dict[str, Installed]) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "Study.model" in (installed.directory / "page.html").read_text()
+
+
+def test_the_study_shows_the_sample_that_is_in_the_wheel(extended: dict[str, Installed]) -> None:
+    program = """
+from clientgo.tools.study.recording import Recording
+from clientgo.tools.study.session import Session
+from clientgo.tools.study.target import foo_target
+
+with Session(foo_target(), Recording()) as session:
+    print(session.act("scale", "").message)
+"""
+    done = extended["apiserver"].run("-c", program)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["Foo foo-1 asks for 2 replicas now"]
 
 
 def test_every_extra_is_tried_here(extended: dict[str, Installed]) -> None:

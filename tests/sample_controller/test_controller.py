@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from queue import Queue
 from typing import Any
 from unittest.mock import patch
 
@@ -20,6 +19,7 @@ from clientgo.api.core_v1 import Container
 from clientgo.cache import DeletedFinalStateUnknown, SharedIndexInformer
 from clientgo.informers import SharedInformerFactory
 from clientgo.meta import (
+    AlreadyExistsError,
     ConflictError,
     InvalidError,
     NoMetadataError,
@@ -32,7 +32,6 @@ from clientgo.meta import (
 )
 from clientgo.meta.codec import Codec, encode
 from clientgo.meta.owner_references import new_controller_ref
-from clientgo.observe.logs import ContextFilter
 from clientgo.testing import Action, FakeClient, FakeRecorder, Verb
 from clientgo.workqueue import (
     BucketRateLimiter,
@@ -43,7 +42,6 @@ from sample_controller.controller import (
     NAME,
     Controller,
     ResourceExistsError,
-    WorkersDiedError,
     new_deployment,
 )
 from sample_controller.types import Foo, FooSpec, FooStatus
@@ -54,7 +52,11 @@ BY_US = {"fieldManager": NAME}
 
 
 def new_foo(
-    name: str = "example", *, deployment: str = "web", replicas: int | None = 1, available: int = 0
+    name: str = "example",
+    *,
+    deployment: str = "web",
+    replicas: int | None = 1,
+    available: int | None = 0,
 ) -> Foo:
     return Foo(
         metadata=ObjectMeta(name=name, namespace="default", uid=f"uid-{name}"),
@@ -98,6 +100,10 @@ class World:
         ) as add:
             self.controller = Controller(self.client, self.factory, self.recorder)
         self.handlers = {call.args[0].name: call.kwargs for call in add.call_args_list}
+
+    def sync(self) -> None:
+        """Sync the example Foo once."""
+        self.controller._syncer.sync(EXAMPLE)
 
     def writes(self) -> list[Action]:
         """What was asked of the API, without what informers ask."""
@@ -156,7 +162,7 @@ def test_a_deployment_is_created_for_a_foo() -> None:
     """SAMPLE-15, SAMPLE-19, SAMPLE-21: and the status is written, which is wrong by now."""
     foo = new_foo(available=3)
     world = World(foo)
-    world.controller.sync(EXAMPLE)
+    world.sync()
 
     assert world.writes() == [create(new_deployment(foo)), update_status(new_foo(available=0))]
     assert world.recorder.lines() == ["Normal Synced Foo synced successfully"]
@@ -167,16 +173,25 @@ def test_the_status_is_that_of_the_deployment_that_was_created() -> None:
     foo = new_foo()
     world = World(foo)
     world.client.prepend_reactor("create", "deployments", lambda _: deployment_of(foo, available=1))
-    world.controller.sync(EXAMPLE)
+    world.sync()
 
     assert world.writes()[-1] == update_status(new_foo(available=1))
+
+
+def test_no_replicas_are_written_as_0() -> None:
+    """SAMPLE-18: as upstream does, so that kubectl shows 0 and not a blank."""
+    world = World(new_foo(available=None))
+    world.sync()
+
+    written = world.writes()[-1]
+    assert (written.subresource, written.body["status"]) == ("status", {"availableReplicas": 0})
 
 
 def test_there_is_nothing_to_do_for_a_foo_that_has_what_it_wants() -> None:
     """SAMPLE-18, SAMPLE-21, P-36: upstream writes the equal status, and so wakes itself."""
     foo = new_foo(available=1)
     world = World(foo, deployment_of(foo, available=1))
-    world.controller.sync(EXAMPLE)
+    world.sync()
 
     assert world.writes() == []
     assert world.recorder.lines() == ["Normal Synced Foo synced successfully"]
@@ -189,7 +204,7 @@ def test_a_deployment_gets_the_replicas_that_its_foo_wants() -> None:
     world.client.prepend_reactor(
         "update", "deployments", lambda _: deployment_of(wanted, available=1)
     )
-    world.controller.sync(EXAMPLE)
+    world.sync()
 
     assert world.writes() == [
         update(new_deployment(wanted)),
@@ -200,7 +215,7 @@ def test_a_deployment_gets_the_replicas_that_its_foo_wants() -> None:
 def test_replicas_that_a_foo_does_not_ask_for_are_left_alone() -> None:
     """SAMPLE-17."""
     world = World(new_foo(replicas=None), deployment_of(new_foo(replicas=5)))
-    world.controller.sync(EXAMPLE)
+    world.sync()
 
     assert world.writes() == []
 
@@ -213,7 +228,7 @@ def test_a_deployment_of_somebody_else_is_left_alone_and_reported() -> None:
     message = 'Resource "web" already exists and is not managed by Foo'
 
     with pytest.raises(ResourceExistsError, match=message):
-        world.controller.sync(EXAMPLE)
+        world.sync()
     assert world.writes() == []
     assert world.recorder.lines() == [f"Warning ErrResourceExists {message}"]
 
@@ -223,13 +238,13 @@ def test_a_deployment_of_an_earlier_foo_of_the_same_name_is_somebody_elses() -> 
     world = World(new_foo(), owned_by(uid="uid-earlier"))
 
     with pytest.raises(ResourceExistsError):
-        world.controller.sync(EXAMPLE)
+        world.sync()
 
 
 def test_a_foo_that_is_gone_needs_nothing() -> None:
     """SAMPLE-13: and is not tried again."""
     world = World()
-    world.controller.sync(EXAMPLE)
+    world.sync()
 
     assert world.writes() == []
     assert world.recorder.lines() == []
@@ -238,7 +253,7 @@ def test_a_foo_that_is_gone_needs_nothing() -> None:
 def test_a_foo_without_a_deployment_name_is_reported_and_not_tried_again() -> None:
     """SAMPLE-14."""
     world = World(new_foo(deployment=""))
-    world.controller.sync(EXAMPLE)
+    world.sync()
 
     assert world.writes() == []
     assert world.recorder.lines() == ["Warning ErrInvalidFoo spec.deploymentName must be set"]
@@ -247,7 +262,7 @@ def test_a_foo_without_a_deployment_name_is_reported_and_not_tried_again() -> No
 def test_a_foo_whose_spec_cannot_be_read_is_reported_and_not_tried_again() -> None:
     plain = new_foo().to_dict() | {"spec": {"deploymentName": ["not", "a", "name"]}}
     world = World(Codec(Foo).decode(encode(plain)))
-    world.controller.sync(EXAMPLE)
+    world.sync()
 
     assert world.writes() == []
     (line,) = world.recorder.lines()
@@ -258,7 +273,7 @@ def test_a_foo_whose_spec_cannot_be_read_is_reported_and_not_tried_again() -> No
 def test_a_foo_whose_deployment_the_server_refuses_is_reported_and_not_tried_again() -> None:
     world = World(new_foo())
     world.client.prepend_reactor("create", "deployments", failing(InvalidError.of("no such image")))
-    world.controller.sync(EXAMPLE)
+    world.sync()
 
     (line,) = world.recorder.lines()
     assert line.startswith("Warning ErrInvalidFoo the API server refuses its Deployment")
@@ -271,7 +286,7 @@ def test_any_other_failure_of_a_write_is_tried_again(what: str) -> None:
     world.client.prepend_reactor("*", what, failing(ServiceUnavailableError.of("starting")))
 
     with pytest.raises(ServiceUnavailableError):
-        world.controller.sync(EXAMPLE)
+        world.sync()
     assert world.recorder.lines() == []
 
 
@@ -280,7 +295,7 @@ def test_cached_objects_are_not_changed() -> None:
     foo = new_foo(replicas=2, available=9)
     deployment = deployment_of(new_foo(replicas=1), available=1)
     before = deep_copy(foo), deep_copy(deployment)
-    World(foo, deployment).controller.sync(EXAMPLE)
+    World(foo, deployment).sync()
 
     assert (foo, deployment) == before
 
@@ -478,8 +493,9 @@ def test_run_returns_when_its_workers_have_ended() -> None:
     assert not [t.name for t in threading.enumerate() if t.name.startswith("foo-worker")]
 
 
-def test_keys_that_wait_are_left_to_the_next_leader() -> None:
+def test_keys_that_wait_are_left_to_the_next_start(caplog: pytest.LogCaptureFixture) -> None:
     """SAMPLE-11: the key that is being processed is finished, and no other is taken."""
+    caplog.set_level("INFO", "clientgo.workqueue")
     foos = [new_foo(name, deployment=name) for name in "ab"]
     world, stop = World(*foos), threading.Event()
     world.client.prepend_reactor("create", "deployments", lambda _: stop.set())
@@ -487,36 +503,14 @@ def test_keys_that_wait_are_left_to_the_next_leader() -> None:
     Background(lambda: world.controller.run(stop, workers=1)).result()
     world.factory.shutdown()
 
-    (created,) = world.writes()
-    (left,) = {"a", "b"} - {created.name}
-    assert f"default/{left}" in world.enqueued()
-
-
-def test_what_is_logged_during_a_sync_says_which_foo_it_is_about(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """SAMPLE-12: by the controller or by what it calls."""
-    caplog.set_level("INFO", "sample_controller")
-    world, created = World(new_foo()), threading.Event()
-    world.client.prepend_reactor("create", "deployments", lambda _: created.set())
-    context = ContextFilter()
-    caplog.handler.addFilter(context)
-    try:
-        with world.running():
-            assert created.wait(30)
-    finally:
-        caplog.handler.removeFilter(context)
-
-    (synced, *_) = [record for record in caplog.records if record.message == "synced"]
-    assert (synced.controller, synced.key) == (NAME, "default/example")  # type: ignore[attr-defined]
-    (started, *_) = [record for record in caplog.records if "workers" in record.message]
-    assert not hasattr(started, "key")
+    assert [action.verb for action in world.writes()] == [Verb.CREATE]
+    assert "foo-worker: stopped before 1 listed keys were handled" in caplog.text
 
 
 def test_the_debug_log_shows_one_change_on_its_way_through_the_loop(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """What `-v` shows: list, watch, event, enqueue, take, sync, done."""
+    """What `-v` shows: list, watch, event, sync."""
     caplog.set_level("DEBUG")
     world, watching, created = World(), threading.Event(), threading.Event()
     world.client.prepend_reactor("create", "deployments", lambda _: created.set())
@@ -530,58 +524,35 @@ def test_the_debug_log_shows_one_change_on_its_way_through_the_loop(
         "Foo reflector: listed 0 objects at version",
         "Foo reflector: watching from version",
         "Foo reflector: ADDED default/example",
-        "enqueued",
-        "taken from the queue",
-        "creating the Deployment",
-        "synced",
-        "done",
+        "default/example is synced",
     ]
     lines = iter(caplog.messages)
     for step in expected:
         assert any(line.startswith(step) for line in lines), (step, caplog.messages)
 
 
-@pytest.mark.parametrize(
-    ("error", "shown"), [(KeyError("x"), "KeyError: 'x'"), (OSError("gone"), "OSError: gone")]
-)
-def test_the_first_failure_of_a_foo_shows_its_type_and_a_traceback(
-    error: Exception, shown: str, caplog: pytest.LogCaptureFixture
+def test_a_foo_that_fails_is_warned_of_and_a_cache_that_is_behind_is_not(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level("DEBUG", "sample_controller")
+    """SAMPLE-12."""
+    caplog.set_level("INFO")
     world, created = World(new_foo()), threading.Event()
     world.client.prepend_reactor("create", "deployments", lambda _: created.set())
-    world.client.prepend_reactor("create", "deployments", failing(error, times=3))
+    behind = AlreadyExistsError.of("the cache is behind")
+    world.client.prepend_reactor("create", "deployments", failing(behind, times=1))
+    world.client.prepend_reactor("create", "deployments", failing(KeyError("x"), times=1))
     with world.running(workers=1):
         assert created.wait(30)
 
-    failures = [r for r in caplog.records if "trying again until it works" in r.message]
-    assert {r.message for r in failures} == {f"{shown}; trying again until it works"}
-    assert [(r.levelname, bool(r.exc_info)) for r in failures] == [
-        ("WARNING", True),
-        ("DEBUG", False),
-        ("DEBUG", False),
+    failures = [r for r in caplog.records if "trying again" in r.message]
+    assert [(r.levelname, r.message.partition(";")[0]) for r in failures] == [
+        ("WARNING", "default/example: KeyError: 'x'"),
+        ("INFO", "default/example: AlreadyExistsError: the cache is behind"),
     ]
 
 
-@pytest.mark.thread_failure
-def test_a_worker_that_died_is_found() -> None:
-    """SAMPLE-11: upstream starts another one; here the process is restarted by its probe."""
-    world, dying = World(new_foo()), Queue[threading.Thread]()
-
-    def die(_: Action) -> None:
-        dying.put(threading.current_thread())
-        raise SystemExit
-
-    world.client.prepend_reactor("create", "deployments", die)
-    with world.running(workers=2):
-        dying.get(timeout=30).join(30)
-        with pytest.raises(WorkersDiedError, match=r"foo-worker-\d ended"):
-            world.controller.check_workers()
-    world.controller.check_workers()
-
-
 def test_failures_wait_longer_each_time_and_all_of_them_share_a_budget() -> None:
-    """SAMPLE-06: the queue has a name, unlike upstream's, by which metrics call it."""
+    """SAMPLE-06: the queue has a name, unlike upstream's, by which a trace calls it."""
     queue = World().controller._queue
     limiter = queue._rate_limiter
 

@@ -2,12 +2,12 @@
 
 ::
 
-    foo_controller ─► target ─► session ─► recording ─► server ─► page/ (HTML, CSS, JavaScript)
-                      actions     │  ▲
-                                  ▼  │ pause, step, slow motion
-                     the tracer: pacing, history, sources
+    target ─► session ─► recording ─► server ─► page/ (HTML, CSS, JavaScript)
+    actions     │  ▲
+                ▼  │ pause, step, slow motion
+    the tracer: pacing, history, sources
 
-``foo_controller`` is the controller that is shown by default. ``session`` runs it beside an
-embedded API server, ``recording`` keeps what happens, ``server`` serves it to ``page``, which also
-shows a recording without a server.
+``target`` is the sample controller, or the user's. ``session`` runs it beside an embedded API
+server, ``recording`` keeps what happens, ``server`` serves it to ``page``, which also shows a
+recording without a server.
 """

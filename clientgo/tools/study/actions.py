@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import Namespace
 from clientgo.client import Client, ResourceClient
-from clientgo.meta import StatusError
+from clientgo.meta import StatusError, Unstructured
 from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testcluster.server.faults import (
     WRITES,
@@ -25,7 +25,6 @@ from clientgo.testcluster.server.faults import (
     FreezeWatches,
     Requests,
 )
-from clientgo.tools.study.foo_controller import Foo
 from clientgo.util.copies import CopyableError
 
 AGENT: Final = "studied-controller"
@@ -35,8 +34,10 @@ CHANGE: Final = "Change objects"
 BREAK: Final = "Break something"
 
 _NAMESPACE: Final = "default"
+_FOO: Final = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo"}
 _EDITS: Final = 10
-_FAILING_SYNCS: Final = 4
+_FAILING_SYNCS: Final = 8
+"""The sample's first delay is 5 ms, so the eighth is 640 ms."""
 _MOST_REPLICAS: Final = 5
 
 
@@ -95,18 +96,16 @@ def described(action: Action) -> dict[str, str]:
 
 
 class FooActions:
-    """Changes of Foos and of their Deployments. ``fail`` lets the next syncs fail."""
+    """Changes of the sample's Foos and of their Deployments."""
 
-    def __init__(self, fail: Callable[[int], None]) -> None:
-        self._fail = fail
+    def __init__(self) -> None:
         self._numbers = itertools.count(1)
 
     def new_foo(self) -> dict[str, Any]:
         """Return the manifest of a Foo that does not exist yet."""
         name = f"foo-{next(self._numbers)}"
         return {
-            "apiVersion": "study.example.com/v1",
-            "kind": "Foo",
+            **_FOO,
             "metadata": {"name": name},
             "spec": {"deploymentName": name, "replicas": 1},
         }
@@ -164,8 +163,8 @@ class FooActions:
                 "fail-syncs",
                 BREAK,
                 "Let syncs fail",
-                f"The next {_FAILING_SYNCS} syncs raise an error. Watch the back-off double, and "
-                "other keys go on.",
+                f"Scales the Foo, and the server refuses the next {_FAILING_SYNCS} updates of "
+                "Deployments. Watch the back-off double, and other keys go on.",
                 self.fail_syncs,
             ),
             *fault_actions(),
@@ -185,51 +184,61 @@ class FooActions:
 
     def scale(self, cluster: Cluster, key: str) -> Done:
         foo = _chosen(cluster, key)
-        replicas = foo.spec.replicas % _MOST_REPLICAS + 1
-        _patch_replicas(_foos(cluster), foo.metadata.name, replicas)
-        return Done(f"Foo {foo.metadata.name} asks for {replicas} replicas now")
+        replicas = foo.replicas % _MOST_REPLICAS + 1
+        _patch_replicas(_foos(cluster), foo.name, replicas)
+        return Done(f"Foo {foo.name} asks for {replicas} replicas now")
 
     def delete(self, cluster: Cluster, key: str) -> Done:
         foo = _chosen(cluster, key, last=True)
-        _foos(cluster).delete(foo.metadata.name)
-        return Done(f"Foo {foo.metadata.name} is deleted")
+        _foos(cluster).delete(foo.name)
+        return Done(f"Foo {foo.name} is deleted")
 
     def edit_deployment(self, cluster: Cluster, key: str) -> Done:
         foo = _chosen(cluster, key)
-        name, replicas = foo.spec.deployment_name, foo.spec.replicas + 2
-        _patch_replicas(_deployments(cluster), name, replicas)
-        return Done(f"Deployment {name} was changed to {replicas} replicas")
+        replicas = foo.replicas + 2
+        _patch_replicas(_deployments(cluster), foo.deployment, replicas)
+        return Done(f"Deployment {foo.deployment} was changed to {replicas} replicas")
 
     def delete_deployment(self, cluster: Cluster, key: str) -> Done:
-        name = _chosen(cluster, key).spec.deployment_name
+        name = _chosen(cluster, key).deployment
         _deployments(cluster).delete(name)
         return Done(f"Deployment {name} is deleted")
 
     def ten_edits(self, cluster: Cluster, key: str) -> Done:
         foo = _chosen(cluster, key)
         for number in range(_EDITS):
-            replicas = (foo.spec.replicas + number) % _MOST_REPLICAS + 1
-            _patch_replicas(_foos(cluster), foo.metadata.name, replicas)
-        return Done(f"Foo {foo.metadata.name} was edited {_EDITS} times: how many syncs follow?")
+            replicas = (foo.replicas + number) % _MOST_REPLICAS + 1
+            _patch_replicas(_foos(cluster), foo.name, replicas)
+        return Done(f"Foo {foo.name} was edited {_EDITS} times: how many syncs follow?")
 
     def fail_syncs(self, cluster: Cluster, key: str) -> Done:
         foo = _chosen(cluster, key)
-        self._fail(_FAILING_SYNCS)
-        _touch(_foos(cluster), foo.metadata.name)
-        return Done(f"the next {_FAILING_SYNCS} syncs fail; Foo {foo.metadata.name} was edited")
+        cluster.server.lift(_REFUSED_UPDATES)
+        cluster.server.inject(_REFUSED_UPDATES)
+        self.scale(cluster, f"{_NAMESPACE}/{foo.name}")
+        return Done(f"Foo {foo.name} was scaled; the next {_FAILING_SYNCS} syncs of it fail")
 
 
-def _foos(cluster: Cluster) -> ResourceClient[Foo]:
-    return cluster.client.resource(Foo).namespace(_NAMESPACE)
+@dataclass(frozen=True)
+class _ChosenFoo:
+    """What an action needs of a Foo."""
+
+    name: str
+    deployment: str
+    replicas: int
+
+
+def _foos(cluster: Cluster) -> ResourceClient[Any]:
+    return objects_of(cluster.client, {**_FOO, "metadata": {}})
 
 
 def _deployments(cluster: Cluster) -> ResourceClient[Deployment]:
     return cluster.client.resource(Deployment).namespace(_NAMESPACE)
 
 
-def _chosen(cluster: Cluster, key: str, *, last: bool = False) -> Foo:
+def _chosen(cluster: Cluster, key: str, *, last: bool = False) -> _ChosenFoo:
     """Return the Foo that the user has chosen, or the first or last one."""
-    foos = sorted(
+    foos: list[Unstructured] = sorted(
         _foos(cluster).list().items,
         key=lambda foo: (foo.metadata.creation_timestamp or "", foo.metadata.name),
     )
@@ -237,7 +246,12 @@ def _chosen(cluster: Cluster, key: str, *, last: bool = False) -> Foo:
     chosen = [foo for foo in foos if foo.metadata.name == name] or foos[:: -1 if last else 1]
     if not chosen:
         raise NotPossibleError("there is no Foo; create one first")
-    return chosen[0]
+    spec = chosen[0].to_dict().get("spec", {})
+    return _ChosenFoo(
+        name=chosen[0].metadata.name,
+        deployment=spec.get("deploymentName", ""),
+        replicas=spec.get("replicas", 1),
+    )
 
 
 def _patch_replicas(objects: ResourceClient[Any], name: str, replicas: int) -> None:
@@ -318,11 +332,18 @@ def objects_of(client: Client, manifest: Mapping[str, Any]) -> ResourceClient[An
 
 # Faults
 
-_ITS_REQUESTS: Final = Requests(user_agent=AGENT)
-_ITS_WRITES: Final = Requests(verbs=WRITES, user_agent=AGENT)
-_ITS_UPDATES: Final = Requests(verbs=("update", "patch"), user_agent=AGENT)
-_CUT: Final = CloseWatches(requests=_ITS_REQUESTS, abruptly=True)
-_FREEZE: Final = FreezeWatches(requests=_ITS_REQUESTS)
+_EVERYTHING: Final = Requests(user_agent=AGENT)
+# An event that is refused is lost, and no sync fails.
+_ITS_REQUESTS: Final = Requests(user_agent=AGENT, other_than="events")
+_ITS_WRITES: Final = Requests(verbs=WRITES, user_agent=AGENT, other_than="events")
+_ITS_UPDATES: Final = Requests(verbs=("update", "patch"), user_agent=AGENT, other_than="events")
+_REFUSED_UPDATES: Final = FailRequests(
+    requests=Requests(verbs=("update",), resource="deployments", user_agent=AGENT),
+    status=500,
+    times=_FAILING_SYNCS,
+)
+_CUT: Final = CloseWatches(requests=_EVERYTHING, abruptly=True)
+_FREEZE: Final = FreezeWatches(requests=_EVERYTHING)
 
 
 def fault_actions() -> list[Action]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Final
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.client import Client
-from clientgo.codegen.crd import custom_resource_definition
-from clientgo.meta import ObjectName
 from clientgo.rest import RestConfig
 from clientgo.tools.study.actions import Action, FooActions, ObjectActions
-from clientgo.tools.study.foo_controller import Foo, FooController, Sync, foo_controller
 from clientgo.util.copies import CopyableError
 
 Runner = Callable[[RestConfig], AbstractContextManager[object]]
@@ -45,43 +42,23 @@ class Target:
     code: Mapping[str, Callable[..., object]] = field(default_factory=dict)
 
 
-class _FailingSyncs:
-    """Lets the next syncs of a controller fail."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._left = 0
-
-    def fail(self, times: int) -> None:
-        with self._lock:
-            self._left = times
-
-    def wrap(self, sync: Sync) -> Sync:
-        def failing_sync(name: ObjectName) -> None:
-            with self._lock:
-                fails, self._left = self._left > 0, max(self._left - 1, 0)
-            if fails:
-                raise RuntimeError("the study page asked for a failure")
-            sync(name)
-
-        return failing_sync
-
-
 def foo_target() -> Target:
-    """Return the Foo controller that is part of this package."""
-    failing = _FailingSyncs()
-    actions = FooActions(failing.fail)
+    """Return the sample controller, which is installed beside this package."""
+    # By name, as a user's controller is: the library does not import its sample.
+    demo = import_module("sample_controller.demo")
+    code = import_module("sample_controller.controller")
+    actions = FooActions()
     return Target(
-        title="the Foo controller: it keeps a Deployment for each Foo",
-        run=lambda config: foo_controller(config, failing.wrap),
+        title="the sample controller: it keeps a Deployment for each Foo",
+        run=demo.controller,
         informers=("Foo", "Deployment"),
-        definitions=[custom_resource_definition(Foo)],
+        definitions=[demo.artifact("crd-status-subresource.yaml")],
         objects=[actions.new_foo()],
         actions=actions.all(),
         code={
-            "handler.call Foo": FooController.enqueue,
-            "handler.call Deployment": FooController.enqueue_owner,
-            "sync": FooController.sync,
+            "handler.call Foo": code.Controller.enqueue_foo,
+            "handler.call Deployment": code.Controller.handle_object,
+            "sync": code.FooSyncer.sync,
         },
     )
 

@@ -52,7 +52,9 @@ def test_a_foo_passes_every_hop_in_order(recorder: Recorder) -> None:
         "queue.add",
         "queue.get",
         "sync.start",
-        "request.sent",
+        "request.sent",  # the Deployment
+        "request.answered",
+        "request.sent",  # the status
         "request.answered",
         "sync.end",
         "queue.forget",

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from clientgo.observe.trace import ChromeTracer, Hop, TextTracer, as_line, by_key, tracing
-from clientgo.testing import FakeClient, FakeClock
+from clientgo.testing import FakeClock
 from clientgo.util.wait import StopEvent
 from clientgo.workqueue import RateLimitingQueue, run_workers
-from sample_controller import __main__ as program
 from tests.examples.running import printed_by
-from tests.sample_controller.test_controller import new_foo
 
 
 def test_a_hop_is_one_line() -> None:
@@ -139,39 +137,6 @@ def test_a_text_tracer_writes_each_hop_as_it_happens() -> None:
 
     assert "queue.add" in stream.getvalue()
     assert stream.getvalue().endswith("outcome=new\n")
-
-
-def test_the_sample_prints_its_trace_and_writes_a_picture(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stop, file = StopEvent(), tmp_path / "trace.json"
-    sync_once = program.Controller.sync
-
-    def sync(controller: Any, name: Any) -> None:
-        sync_once(controller, name)
-        stop.set()
-
-    monkeypatch.setattr(program, "setup_signal_handler", lambda: stop)
-    monkeypatch.setattr(program, "Client", lambda config: FakeClient(new_foo()))
-    monkeypatch.setattr(program.Controller, "sync", sync)
-
-    code = program.main(["--master=https://there", "--trace", f"--trace-json={file}"])
-
-    assert code == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert any("sync.end" in line and "default/example" in line for line in lines)
-    assert "sync default/example" in {event["name"] for event in json.loads(file.read_text())}
-
-
-def test_a_trace_file_that_cannot_be_written_is_said_and_ends_with_1(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(program, "setup_signal_handler", StopEvent)
-
-    code = program.main(["--master=https://there", f"--trace-json={tmp_path}/no/such/file"])
-
-    assert code == 1
-    assert "--trace-json" in caplog.text
 
 
 def test_the_example_prints_the_way_of_a_key(tmp_path: Path) -> None:

@@ -51,7 +51,9 @@ def said_against(answer: Answer) -> bool:
     return answer.status != 201 or bool(answer.warnings)
 
 
-@pytest.mark.parametrize("folder", ["sample_controller/deploy", "examples/cronjob/config/deploy"])
+@pytest.mark.parametrize(
+    "folder", ["examples/production_controller/deploy", "examples/cronjob/config/deploy"]
+)
 def test_the_manifests_of_this_repository_are_restricted(api: Api, folder: str) -> None:
     assert problems(api, *manifests(ROOT / folder)) == []
 

@@ -12,27 +12,42 @@ from pathlib import Path
 import pytest
 
 from clientgo.__main__ import main
-from clientgo.client import Client
 from clientgo.rest import RestConfig
 from clientgo.tools.cli.study import study
 from clientgo.tools.study.recording import Recording
 from clientgo.tools.study.session import Session
-from clientgo.tools.study.target import Target, TargetError, foo_target, own_target
-from sample_controller.demo import artifact, run_controller, running
+from clientgo.tools.study.target import Runner, Target, TargetError, foo_target, own_target
+from clientgo.workqueue import RateLimitingQueue
+from sample_controller.demo import artifact, controller
 from tests.background import Background
 from tests.tools.study.reading import Reader
 
 
 @contextmanager
-def sample(config: RestConfig) -> Iterator[None]:
-    """Run the sample controller, as a user runs another one."""
-    with Client(config) as client, running("sample", lambda stop: run_controller(client, stop)):
-        yield
+def own_loop(_config: RestConfig) -> Iterator[None]:
+    """Run a controller that has a worker loop of its own."""
+    queue = RateLimitingQueue[str](name="own")
+    worker = threading.Thread(target=work, args=(queue,))
+    worker.start()
+    queue.add("default/example")
+    yield
+    queue.shut_down()
+    worker.join()
 
 
-def sample_target() -> Target:
+def work(queue: RateLimitingQueue[str]) -> None:
+    while True:
+        key, shutting_down = queue.get()
+        if shutting_down:
+            return
+        with queue.syncing(key):
+            pass
+        queue.done(key)
+
+
+def sample_target(run: Runner = controller) -> Target:
     manifests = [artifact("crd-status-subresource.yaml"), artifact("example-foo.yaml")]
-    return own_target("sample", sample, manifests)
+    return own_target("sample", run, manifests)
 
 
 @pytest.mark.parametrize("make", [foo_target, sample_target])
@@ -55,16 +70,16 @@ def test_one_command_starts_everything_and_says_where_to_look(
 
 
 def test_the_code_of_another_controller_is_found_where_it_comes_to_a_sync() -> None:
-    with Session(sample_target(), Recording(), beside=lambda _: nullcontext()) as session:
+    with Session(sample_target(own_loop), Recording(), beside=lambda _: nullcontext()) as session:
         line = Reader(session.recording).wait_for_hop("study.source", of="sync", whose="own")
 
-    assert line["file"] == "sample_controller/controller.py"
+    assert line["file"] == "study/test_command.py"
     assert "syncing(" in line["text"][line["line"] - line["first"]]
 
 
 def test_a_target_needs_an_object_to_work_on() -> None:
     with pytest.raises(TargetError, match="hold no object"):
-        own_target("sample", sample, [artifact("crd-status-subresource.yaml")])
+        own_target("sample", controller, [artifact("crd-status-subresource.yaml")])
 
 
 def test_a_recording_is_written_as_one_page(tmp_path: Path) -> None:

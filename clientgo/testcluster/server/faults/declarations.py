@@ -22,7 +22,8 @@ class Requests(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Selects requests; an empty field matches all.
 
     ``resource`` is a plural as RBAC has it: ``foos`` does not include ``foos/status``.
-    ``user_agent`` is the beginning of the header.
+    ``other_than`` is a plural that is left out, such as ``events``. ``user_agent`` is the beginning
+    of the header.
     """
 
     verbs: tuple[str, ...] = ()
@@ -30,6 +31,7 @@ class Requests(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     namespace: str = ""
     name: str = ""
     user_agent: str = ""
+    other_than: str = ""
 
 
 class _Fault(

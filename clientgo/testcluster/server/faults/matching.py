@@ -79,6 +79,7 @@ class ResourceRequest(msgspec.Struct, frozen=True):
         return (
             (not wanted.verbs or self.verb in wanted.verbs)
             and wanted.resource in ("", self.resource)
+            and (not wanted.other_than or wanted.other_than != self.resource)
             and wanted.namespace in ("", self.namespace)
             and (not wanted.name or wanted.name == (self.name or self.name_in_body()))
             and self.request.headers.get("user-agent", "").startswith(wanted.user_agent)

@@ -42,6 +42,7 @@ def test_the_next_requests_that_match_fail_and_then_no_more(
         Requests(namespace="elsewhere"),
         Requests(name="b"),
         Requests(user_agent="somebody"),
+        Requests(other_than="configmaps"),
     ],
 )
 def test_requests_that_do_not_match_pass(

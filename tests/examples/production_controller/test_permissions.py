@@ -1,4 +1,4 @@
-"""The sample controller as its service account: its manifests allow all that it does."""
+"""The production example as its service account: its manifests allow all that it does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from clientgo.testcluster.workloads import WorkloadSimulator
 from clientgo.testing.rbac_server import RBACServer
 from sample_controller.demo import running
 from tests.e2e.conftest import World
-from tests.e2e.program import DEPLOY, FREE_PORTS, ROOT, Program, container_command
+from tests.examples.production_controller.program import (
+    DEPLOY,
+    FREE_PORTS,
+    ROOT,
+    STANDS_BY,
+    WORKS,
+    Program,
+    container_command,
+)
 
 ACCOUNT = ("sample-controller", "sample-controller")
 
@@ -33,16 +41,16 @@ def world(rbac_server: RBACServer) -> Iterator[World]:
         yield World.seen_by(client, rbac_server.server, stack)
 
 
-def test_the_sample_controller_needs_no_more_than_its_manifests(
+def test_it_needs_no_more_than_its_manifests(
     rbac_server: RBACServer, world: World, tmp_path: Path
 ) -> None:
     """Two replicas with the command of the Deployment: work, hand over, work again."""
     command = [*container_command(), *FREE_PORTS]
     kubeconfig = rbac_server.kubeconfig_of(*ACCOUNT)
     with Program(command, kubeconfig, tmp_path) as program:
-        program.wait_for("started 2 workers")
+        program.wait_for(WORKS)
         with Program(command, kubeconfig, tmp_path) as standby:
-            standby.wait_for("the leader is")
+            standby.wait_for(STANDS_BY)
             world.create_foo("a", replicas=1)
             world.eventually(lambda: world.reconciled("a", 1))
             world.scale("a", 3)
@@ -51,7 +59,7 @@ def test_the_sample_controller_needs_no_more_than_its_manifests(
             program.send(signal.SIGTERM)
             assert program.wait() == 0
 
-            standby.wait_for("started 2 workers")
+            standby.wait_for(WORKS)
             world.scale("a", 2)
             world.eventually(lambda: world.reconciled("a", 2))
             standby.send(signal.SIGTERM)

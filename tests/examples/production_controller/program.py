@@ -1,4 +1,4 @@
-"""The sample controller in a process of its own, as a pod runs it."""
+"""The production example in a process of its own, as a pod runs it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from urllib.request import urlopen
 
 import yaml
 
-ROOT: Final = Path(__file__).parents[2]
-DEPLOY: Final = ROOT / "sample_controller/deploy"
+ROOT: Final = Path(__file__).parents[3]
+DEPLOY: Final = ROOT / "examples/production_controller/deploy"
 FREE_PORTS: Final = (
     "--health-probe-bind-address=127.0.0.1:0",
     "--metrics-bind-address=127.0.0.1:0",
 )
 """Appended where several processes share a machine: the last one of an option counts."""
+
+WORKS: Final = "starting 2 workers"
+STANDS_BY: Final = "stands by"
 
 
 def deployment() -> dict[str, Any]:
@@ -70,11 +73,11 @@ class Program:
         self._reader.start()
 
     def wait_for(self, message: str, timeout: float = 60.0) -> dict[str, Any]:
-        """Block until a message has been logged that begins like that; returns its line."""
+        """Block until a message has been logged that contains that; returns its line."""
 
         def found() -> dict[str, Any] | None:
             logged = (json.loads(line) for line in self._lines)
-            return next((line for line in logged if line["message"].startswith(message)), None)
+            return next((line for line in logged if message in line["message"]), None)
 
         with self._changed:
             line = self._changed.wait_for(found, timeout)
@@ -86,7 +89,7 @@ class Program:
             return list(self._lines)
 
     def get(self, name: str, path: str) -> tuple[int, str]:
-        """Ask one of its servers, ``probes`` or ``metrics``."""
+        """Ask one of its servers, ``health`` or ``metrics``."""
         url = self.wait_for(f"{name}: serving")["message"].rpartition(" ")[2]
         try:
             with urlopen(url + path, timeout=30) as answer:

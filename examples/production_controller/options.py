@@ -26,6 +26,9 @@ class Election:
     name: str = NAME
     timing: Timing = USUAL_TIMING
 
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -118,8 +121,8 @@ def _own_namespace() -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="sample_controller",
-        usage="python -m sample_controller [--help] [OPTIONS]",
+        prog="production_controller",
+        usage="python -m examples.production_controller [--help] [OPTIONS]",
         description="Keeps one Deployment per Foo at the replicas that the Foo asks for.",
         allow_abbrev=False,
     )

@@ -1,4 +1,4 @@
-"""The sample's manifests: a server takes them, and what they run works with what they grant."""
+"""The manifests of the production example: what they run works with what they grant."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ from clientgo.testcluster.server import server as apiserver
 from clientgo.testcluster.server.faults import StaleLists
 from clientgo.testcluster.server.requests.request_info import RequestInfo, parse_path
 from clientgo.testcluster.workloads import WorkloadSimulator
+from examples.production_controller.options import Election, parse_options
 from sample_controller.demo import install_crd, running
-from sample_controller.options import Election, parse_options
 from tests.e2e.conftest import World
-from tests.e2e.program import (
+from tests.examples.production_controller.program import (
     DEPLOY,
     FREE_PORTS,
     ROOT,
+    STANDS_BY,
+    WORKS,
     Program,
     container_command,
     deployment,
@@ -180,7 +182,7 @@ def test_a_server_takes_either_form_of_the_definition(client: Client, form: str)
 def test_what_it_runs_is_what_works_and_what_it_is_granted_is_what_it_uses(
     server: EmbeddedAPIServer, client: Client, asking: Asking, tmp_path: Path
 ) -> None:
-    """SAMPLE-03: from the Deployment's command line, with another way to find the server."""
+    """From the Deployment's command line, with another way to find the server."""
     client.resource(Namespace).create(Namespace(metadata=ObjectMeta(name=NAMESPACE)))
     install_crd(client)
     with ExitStack() as stack:
@@ -189,9 +191,9 @@ def test_what_it_runs_is_what_works_and_what_it_is_granted_is_what_it_uses(
         server.inject(StaleLists())  # an older server, whose lists are no streams
         command = [*container_command(), *FREE_PORTS]
         program = stack.enter_context(Program(command, server.kubeconfig, tmp_path))
-        program.wait_for("started 2 workers")
+        program.wait_for(WORKS)
         standby = stack.enter_context(Program(command, server.kubeconfig, tmp_path))
-        standby.wait_for("the leader is")
+        standby.wait_for(STANDS_BY)
         server.lift()
         server.close_watches()
 
@@ -204,13 +206,15 @@ def test_what_it_runs_is_what_works_and_what_it_is_granted_is_what_it_uses(
         check_endpoints(program)
         program.send(signal.SIGTERM)
         assert program.wait() == 0
-        standby.wait_for("started 2 workers")
+        standby.wait_for(WORKS)
         standby.send(signal.SIGTERM)
         assert standby.wait() == 0
         blocks = [
             owner.block_owner_deletion for owner in world.deployment("a").metadata.owner_references
         ]
-    synced = [line for line in map(json.loads, program.lines()) if line["message"] == "synced"]
+    synced = [
+        line for line in map(json.loads, program.lines()) if line["message"].endswith("synced")
+    ]
     assert {(line["controller"], line["key"]) for line in synced} == {
         ("sample-controller", "default/a")
     }
@@ -235,15 +239,15 @@ def _covers(grant: tuple[str, str, str, str, str], asked: Asked) -> bool:
 
 
 def check_endpoints(program: Program) -> None:
-    assert program.get("probes", "/readyz") == (200, "ok")
-    assert program.get("probes", "/healthz") == (200, "ok")
-    assert "[+]leaderElection ok" in program.get("probes", "/healthz?verbose")[1]
+    assert program.get("health", "/readyz") == (200, "ok")
+    assert program.get("health", "/healthz") == (200, "ok")
+    assert "[+]leaderElection ok" in program.get("health", "/healthz?verbose")[1]
     status, page = program.get("metrics", "/metrics")
     assert status == 200
     lease = f'name="{NAMESPACE}/sample-controller"'
     foos = 'group="samplecontroller.k8s.io",name="sample-controller",resource="foos"'
     for series in (
-        'workqueue_adds_total{name="foos"}',
+        'workqueue_adds_total{name="sample-controller"}',
         "rest_client_requests_total{",
         f"leader_election_master_status{{{lease}}} 1.0",
         f"informer_store_resource_version{{{foos}",
@@ -256,7 +260,7 @@ def test_the_arguments_are_what_they_are_meant_to_be() -> None:
     _python, dash_m, module, *arguments = container_command()
     options = parse_options(arguments)
 
-    assert (dash_m, module) == ("-m", "sample_controller")
+    assert (dash_m, module) == ("-m", "examples.production_controller")
     assert options.election == Election(
         namespace=NAMESPACE, name="sample-controller", timing=USUAL_TIMING
     )

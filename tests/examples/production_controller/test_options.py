@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from clientgo.leaderelection import USUAL_TIMING, Timing
-from sample_controller import options
-from sample_controller.options import Election, Options, parse_options
+from examples.production_controller import options
+from examples.production_controller.options import Election, Options, parse_options
 
 
 def test_the_options_of_the_original_have_its_defaults() -> None:
-    """SAMPLE-03: the resync and the workers, which are fixed upstream, can be chosen too."""
+    """The resync and the workers, which are fixed upstream, can be chosen too."""
     assert parse_options([]) == Options(
         kubeconfig=None, master=None, namespace="", workers=2, resync=30.0, election=None
     )
@@ -99,7 +99,7 @@ def test_a_mistake_is_said_in_one_line(
 
     assert end.value.code == 2
     usage, error = capsys.readouterr().err.splitlines()
-    assert usage == "usage: python -m sample_controller [--help] [OPTIONS]"
+    assert usage == "usage: python -m examples.production_controller [--help] [OPTIONS]"
     assert said in error
 
 

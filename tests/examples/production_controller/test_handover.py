@@ -1,4 +1,4 @@
-"""Two processes of the sample controller: one works, and the other takes over."""
+"""Two processes of the production example: one works, and the other takes over."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testcluster.workloads import WorkloadSimulator
 from sample_controller.demo import running
 from tests.e2e.conftest import World
-from tests.e2e.program import FREE_PORTS, Program, container_command
+from tests.examples.production_controller.program import (
+    FREE_PORTS,
+    STANDS_BY,
+    WORKS,
+    Program,
+    container_command,
+)
 from tests.leases import let_lease_end_soon
 
 PROMPT = (
@@ -25,8 +31,6 @@ PROMPT = (
     "--leader-elect-retry-period=0.3",
 )
 """Notices a change soon, and does not lose its Lease on a busy machine."""
-
-WORKS = "started 2 workers"
 
 
 class Pair:
@@ -37,7 +41,7 @@ class Pair:
         self.first = stack.enter_context(Program(command, server.kubeconfig, directory))
         self.first.wait_for(WORKS)
         self.second = stack.enter_context(Program(command, server.kubeconfig, directory))
-        self.second.wait_for("the leader is")
+        self.second.wait_for(STANDS_BY)
 
 
 @pytest.fixture
@@ -58,8 +62,8 @@ def pair(server: EmbeddedAPIServer, world: World, tmp_path: Path) -> Iterator[Pa
 
 
 def test_who_stands_by_is_ready_and_does_nothing(pair: Pair) -> None:
-    assert pair.second.get("probes", "/readyz") == (200, "ok")
-    assert pair.second.get("probes", "/healthz") == (200, "ok")
+    assert pair.second.get("health", "/readyz") == (200, "ok")
+    assert pair.second.get("health", "/healthz") == (200, "ok")
     assert not [line for line in pair.second.lines() if "workers" in line or "synced" in line]
 
 
