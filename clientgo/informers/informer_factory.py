@@ -34,7 +34,13 @@ from clientgo.cache import (
 from clientgo.client import Client, Tweak
 from clientgo.meta import APIResource
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread, refuse_in_child, run_with_threads, start_threads
+from clientgo.util.process import (
+    SupervisedThread,
+    generation,
+    refuse_in_child,
+    run_with_threads,
+    start_threads,
+)
 from clientgo.util.wait import StopEvent, call_when_set
 
 _log = logging.getLogger("clientgo.informers")
@@ -107,6 +113,7 @@ class InformerFactory(Generic[K]):
         )
 
     def __enter__(self: Self) -> Self:
+        self._entered_in = generation()
         return self
 
     def __exit__(
@@ -115,7 +122,8 @@ class InformerFactory(Generic[K]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.shutdown()
+        if self._entered_in == generation():  # a forked child leaves it to its parent
+            self.shutdown()
 
     def start(self, stop: threading.Event) -> None:
         """Start every informer that was asked for and does not run yet; does not block.

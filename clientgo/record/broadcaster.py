@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from clientgo.record.event_watch import EventWatch
 from clientgo.util.clock import Clock
+from clientgo.util.process import generation
 from clientgo.util.wait import Registration, call_when_set
 
 E = TypeVar("E")
@@ -41,6 +42,7 @@ class Broadcaster(Generic[E]):
         self._stop_registration: Registration | None = None
 
     def __enter__(self: Self) -> Self:
+        self._entered_in = generation()
         return self
 
     def __exit__(
@@ -49,7 +51,8 @@ class Broadcaster(Generic[E]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.shutdown()
+        if self._entered_in == generation():  # a forked child leaves it to its parent
+            self.shutdown()
 
     def start_event_watcher(
         self, handler: Callable[[E], object], *, name: str = "event-watcher", threads: int = 1

@@ -31,7 +31,7 @@ from clientgo.observe.metrics import MetricsProvider
 from clientgo.observe.trace import NOT_TRACED, Syncing, TracedSync, active_trace
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import refuse_in_child
+from clientgo.util.process import generation, refuse_in_child
 from clientgo.workqueue.lock import QueueLock
 from clientgo.workqueue.metrics import QueueMetrics
 from clientgo.workqueue.ordering import FIFO, Ordering, T
@@ -329,6 +329,7 @@ class Queue(Generic[T]):
         return len(self._ready)
 
     def __enter__(self) -> Self:
+        self._entered_in = generation()
         return self
 
     def __exit__(
@@ -337,7 +338,8 @@ class Queue(Generic[T]):
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.shut_down()
+        if self._entered_in == generation():  # a forked child leaves it to its parent
+            self.shut_down()
 
     def _wait_for_token(self) -> None:
         is_main = threading.get_ident() == threading.main_thread().ident

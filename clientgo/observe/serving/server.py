@@ -21,6 +21,7 @@ from clientgo.observe.serving.connection import Service
 from clientgo.observe.serving.listener import MAX_CONNECTIONS, Listener
 from clientgo.observe.serving.messages import NOT_FOUND, Handler, Request, Response
 from clientgo.util.copies import CopyableError, uncopyable
+from clientgo.util.process import generation
 
 _log = logging.getLogger("clientgo.observe.serving")
 
@@ -94,6 +95,7 @@ class Server:
 
     def __enter__(self) -> Self:
         self.start()
+        self._entered_in = generation()
         return self
 
     def __exit__(
@@ -102,7 +104,8 @@ class Server:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.stop()
+        if self._entered_in == generation():  # a forked child leaves it to its parent
+            self.stop()
 
     @property
     def bound(self) -> tuple[str, int]:

@@ -27,7 +27,7 @@ from clientgo.observe.trace.hops import Hop
 from clientgo.observe.trace.tracer import Tracer
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread, renew_in_child
+from clientgo.util.process import SupervisedThread, generation, renew_in_child
 
 _log = logging.getLogger("clientgo.observe.trace")
 
@@ -72,6 +72,7 @@ class Trace:
         self._waiting = self._notes.qsize
         self._loses = False
         self._closed = False
+        self._made_in = generation()
         self._failures: dict[Tracer, int] = {}
         self._failures_lock = threading.Lock()
         self._began_at = 0.0
@@ -161,6 +162,8 @@ class Trace:
     def end(self) -> None:
         """Take no more notes, tell the tracers the rest, and end the thread."""
         self._close()
+        if self._made_in != generation():
+            return  # the thread and the tracers are those of the parent process
         self._notes.put(None)
         self._thread.join()
         for tracer in self._tracers:

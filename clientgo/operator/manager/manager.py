@@ -49,6 +49,7 @@ from clientgo.operator.reconciler import shape_of
 from clientgo.operator.webhooks import Webhooks
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
+from clientgo.util.process import generation
 
 if TYPE_CHECKING:
     from clientgo.operator.aio import EventLoop
@@ -284,10 +285,12 @@ class Manager:
 
     def __enter__(self) -> Self:
         self.start()
+        self._entered_in = generation()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        if self._entered_in == generation():  # a forked child leaves it to its parent
+            self.stop()
 
     # How it is doing
 

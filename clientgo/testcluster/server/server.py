@@ -58,7 +58,7 @@ from clientgo.testcluster.server.storage.sqlite_journal import SqliteJournal
 from clientgo.testcluster.server.temporary_directory import TemporaryDirectory
 from clientgo.util.certificates import KeyPair, SigningKey
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, generation
 
 T = TypeVar("T")
 
@@ -251,6 +251,7 @@ class EmbeddedAPIServer:
             self._serve_on_thread()
 
     def __enter__(self) -> Self:
+        self._entered_in = generation()
         return self.start()
 
     def __exit__(
@@ -259,7 +260,8 @@ class EmbeddedAPIServer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.stop()
+        if self._entered_in == generation():  # a forked child leaves it to its parent
+            self.stop()
 
     # -- addresses
 

@@ -40,6 +40,7 @@ from clientgo.testcluster.workloads.pods.stages import Rule, Rules, load_rules
 from clientgo.testcluster.workloads.randomness import Randomness
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
+from clientgo.util.process import generation
 
 _OWNED = (Pod, ReplicaSet, ControllerRevision, Job, EndpointSlice)
 
@@ -108,10 +109,12 @@ class WorkloadSimulator:
         return log_of(self._rules, pod, container)
 
     def __enter__(self) -> Self:
+        self._entered_in = generation()
         return self.start()
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        if self._entered_in == generation():  # a forked child leaves it to its parent
+            self.stop()
 
 
 @contextmanager

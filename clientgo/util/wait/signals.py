@@ -133,6 +133,8 @@ class _Handler:
 
     def remove(self) -> None:
         """Give the previous handlers back, unless another library has replaced these."""
+        if os.getpid() != self._process:
+            return  # done when the process was forked
         self._restore()
         self._end()
 

@@ -6,9 +6,11 @@ import gc
 import os
 import signal
 import socket
+import sys
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -26,6 +28,9 @@ from clientgo.leaderelection import (
     lease_lock_from_config,
 )
 from clientgo.meta import ObjectMeta, resource_of
+from clientgo.observe.serving import Server
+from clientgo.observe.trace import Tracer, tracing
+from clientgo.operator import Manager
 from clientgo.record import EventBroadcaster
 from clientgo.rest.transport.in_flight import InFlight
 from clientgo.testcluster.server import EmbeddedAPIServer
@@ -279,3 +284,41 @@ def test_a_client_works_in_the_child_though_another_thread_used_it_at_the_fork()
     holder.join()
 
     assert answer == "True"
+
+
+def left_in_child(enter: Callable[[], Any]) -> str:
+    """Enter a context here, and leave it in a forked child by SystemExit."""
+    context = enter()
+    context.__enter__()
+
+    def leave() -> str:
+        try:
+            with ExitStack() as stack:
+                stack.push(context)
+                sys.exit(3)
+        except SystemExit as end:
+            return f"exit {end.code}"
+
+    try:
+        return in_child(leave)
+    finally:
+        context.__exit__(None, None, None)
+
+
+CONTEXTS: dict[str, Callable[[], Any]] = {
+    "a queue": lambda: RateLimitingQueue[str](name="foos"),
+    "a factory": lambda: SharedInformerFactory(Client("http://127.0.0.1:1")),
+    "a client": lambda: Client("http://127.0.0.1:1"),
+    "a broadcaster": lambda: EventBroadcaster(),
+    "a server": lambda: Server("127.0.0.1:0", {}),
+    "an API server": EmbeddedAPIServer,
+    "a manager": lambda: Manager(Client("http://127.0.0.1:1"), name="left", metrics="0"),
+    "signals": stop_on_signals,
+    "a trace": lambda: tracing(Tracer()),
+}
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_a_forked_child_leaves_a_block_of_its_parent_quietly(name: str) -> None:
+    """The error of the context stood in place of the child's SystemExit."""
+    assert left_in_child(CONTEXTS[name]) == "exit 3"
