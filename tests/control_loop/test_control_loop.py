@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,13 +15,16 @@ import pytest
 
 from clientgo.api.coordination_v1 import Lease
 from clientgo.api.core_v1 import ConfigMap, Secret
+from clientgo.cache import InformerName
 from clientgo.client import Client
 from clientgo.control_loop import ControlLoop
-from clientgo.leaderelection import LeadershipLostError, Timing
+from clientgo.leaderelection import LeadershipLostError, LeaseExpiredError, Timing
 from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.observe.logs import ContextFilter
 from clientgo.observe.metrics import NO_METRICS, set_default_provider
 from clientgo.observe.serving import Request, ServingError
 from clientgo.sharding import Ownership, ShardLeases, ShardMember
+from clientgo.testing import FakeRecorder
 from tests.background import Background
 
 QUICK = Timing(lease_duration=60, renew_deadline=40, retry_period=0.1)
@@ -123,6 +128,84 @@ def test_health_and_metrics_are_served_if_asked_for(kube_client: Client) -> None
             assert "informer" in text
             assert ("leaderElection" in text) == (page == "healthz")
             assert answer.status == 200
+
+
+def test_a_leader_whose_lease_has_expired_is_not_healthy(kube_client: Client) -> None:
+    """A restart helps: another process works by now."""
+
+    class Elector:
+        def check(self, tolerance: float) -> None:
+            raise LeaseExpiredError("an hour ago")
+
+    loop = ControlLoop(kube_client, "test", lease="default/test", health="127.0.0.1:0")
+    loop._leading.attach(Elector())
+    with loop._serving():
+        host, port = loop.serves["health"]
+        with pytest.raises(urllib.error.HTTPError) as failed:
+            urllib.request.urlopen(f"http://{host}:{port}/healthz?verbose", timeout=30)
+        with failed.value as answer:
+            lines = answer.read().decode().splitlines()
+    loop.queue.shut_down()
+    assert "[-]leaderElection failed: reason withheld" in lines
+
+
+def test_lines_that_are_logged_in_a_sync_have_its_key(
+    kube_client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Those of any library, and the one that says that it has failed."""
+    caplog.set_level("INFO")
+    loop = ControlLoop(kube_client, "test")
+    log, failed = logging.getLogger("any.library"), threading.Event()
+
+    def sync(name: ObjectName) -> None:
+        log.info("at work")
+        if not failed.is_set():
+            failed.set()
+            raise ValueError("no")
+        synced.set()
+
+    synced = threading.Event()
+    context = ContextFilter()
+    caplog.handler.addFilter(context)
+    try:
+        with running(loop, sync):
+            loop.queue.add(A)
+            assert synced.wait(30)
+    finally:
+        caplog.handler.removeFilter(context)
+
+    of_sync = [record for record in caplog.records if hasattr(record, "key")]
+    assert {record.key for record in of_sync} == {"default/a"}  # type: ignore[attr-defined]
+    assert {record.name for record in of_sync} == {"any.library", "clientgo.workqueue"}
+    (first, *_) = of_sync
+    assert first.controller == "test"  # type: ignore[attr-defined]
+
+
+def test_an_election_is_recorded(kube_client: Client) -> None:
+    recorder, synced = FakeRecorder(), threading.Event()
+    loop = ControlLoop(kube_client, "test", lease="default/test", timing=QUICK, recorder=recorder)
+    loop.queue.add(A)
+    with running(loop, lambda _: synced.set()):
+        assert synced.wait(30)
+
+    said = [line.rpartition(" ")[0].partition(" ")[2] for line in recorder.lines()]
+    assert [line.split()[0] for line in said] == ["LeaderElection"] * 2
+    assert [line.split()[-1] for line in said] == ["became", "stopped"]
+
+
+@pytest.mark.usefixtures("default_metrics")
+def test_informers_report_metrics_under_the_name_that_is_given(kube_client: Client) -> None:
+    synced = threading.Event()
+    with InformerName("named-here") as name:
+        loop = ControlLoop(kube_client, "test", metrics="127.0.0.1:0", informer_name=name)
+        loop.watch(ConfigMap)
+        loop.queue.add(A)
+        with running(loop, lambda _: synced.set()):
+            assert synced.wait(30)
+            host, port = loop.serves["metrics"]
+            with urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=30) as answer:
+                page = answer.read().decode()
+    assert 'informer_store_resource_version{group="",name="named-here"' in page
 
 
 def test_an_address_that_is_taken_is_an_error(kube_client: Client) -> None:
