@@ -31,7 +31,6 @@ from clientgo.leaderelection.locks.lease_lock import (
     unique_identity,
 )
 from clientgo.leaderelection.locks.lock import Lock
-from clientgo.leaderelection.locks.lock_kinds import UnknownLockError, new_resource_lock
 from clientgo.leaderelection.locks.record import (
     LeaderElectionRecord,
     lease_spec_to_record,
@@ -58,8 +57,6 @@ __all__ = [
     # locks
     "LeaseLock",
     "lease_lock_from_config",
-    "new_resource_lock",
-    "UnknownLockError",
     "unique_identity",
     "Lock",
     "LeaderElectionRecord",

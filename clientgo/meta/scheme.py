@@ -15,7 +15,6 @@ import msgspec
 from clientgo.meta.codec import Codec
 from clientgo.meta.decoding import decode
 from clientgo.meta.group_version import (
-    APIResource,
     GroupVersion,
     GroupVersionKind,
     GroupVersionResource,
@@ -55,10 +54,6 @@ class Scheme:
 
     def type_for_resource(self, gvr: GroupVersionResource) -> type[Resource] | None:
         return self._types.get(gvr)
-
-    def resource_for_kind(self, gvk: GroupVersionKind) -> APIResource | None:
-        type_ = self.type_for_kind(gvk)
-        return resource_of(type_) if type_ else None
 
     def __iter__(self) -> Iterator[type[Resource]]:
         return iter(self._types.values())

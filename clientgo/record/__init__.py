@@ -28,7 +28,6 @@ from clientgo.record.correlator import (
     combined_message,
     similar_events,
     spam_by_object,
-    spam_by_reason,
 )
 from clientgo.record.event_broadcaster import BroadcasterStatistics, EventBroadcaster
 from clientgo.record.event_selectors import events_about
@@ -58,7 +57,6 @@ __all__ = [
     "similar_events",
     "combined_message",
     "spam_by_object",
-    "spam_by_reason",
     # events.k8s.io/v1
     "SeriesBroadcaster",
     "SeriesStatistics",

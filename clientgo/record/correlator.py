@@ -54,11 +54,6 @@ def spam_by_object(event: Event) -> Hashable:
     )
 
 
-def spam_by_reason(event: Event) -> Hashable:
-    """A budget for each reason, so that a chatty one does not silence the others."""
-    return spam_by_object(event), event.reason
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrelatorOptions:
     """How events are combined and silenced.

@@ -43,10 +43,7 @@ from clientgo.rest.requests.watch_stream import EndedWatch, HTTPWatchStream
 from clientgo.rest.rest_client import RestClient, api_path, limiter_of, shared_limiter_of
 from clientgo.rest.server_warnings import (
     WarningHandler,
-    WarningWriter,
     log_warning,
-    set_default_warning_handler,
-    suppress_warning,
 )
 from clientgo.rest.transport.exchange import (
     Answer,
@@ -111,8 +108,5 @@ __all__ = [
     "ThrottledError",
     # warnings
     "WarningHandler",
-    "WarningWriter",
     "log_warning",
-    "suppress_warning",
-    "set_default_warning_handler",
 ]

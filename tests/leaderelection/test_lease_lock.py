@@ -16,9 +16,7 @@ from clientgo.leaderelection import (
     USUAL_TIMING,
     LeaderElectionRecord,
     LeaseLock,
-    UnknownLockError,
     lease_lock_from_config,
-    new_resource_lock,
     unique_identity,
 )
 from clientgo.meta import AlreadyExistsError, ConflictError, NotFoundError
@@ -220,24 +218,6 @@ def test_a_request_is_cut_off_by_a_stop() -> None:
             lock.get(timeout=60, stop=stop)
 
         stopper.join()
-
-
-@pytest.mark.parametrize("kind", ["endpoints", "configmaps", "endpointsleases", "configmapsleases"])
-def test_kinds_of_locks_that_were_removed_say_what_to_use(client: Client, kind: str) -> None:
-    """LE-23."""
-    with pytest.raises(UnknownLockError, match=r"were removed; .* use 'leases'"):
-        new_resource_lock(kind, client, "default", "le", "a")
-
-
-def test_unknown_kinds_of_locks_are_refused(client: Client) -> None:
-    """LE-23."""
-    with pytest.raises(UnknownLockError, match="no lock of kind 'files'"):
-        new_resource_lock("files", client, "default", "le", "a")
-
-
-def test_the_kind_of_lock_that_there_is(client: Client) -> None:
-    """LE-23."""
-    assert isinstance(new_resource_lock("leases", client, "default", "le", "a"), LeaseLock)
 
 
 def test_no_two_candidates_of_one_host_share_an_identity() -> None:

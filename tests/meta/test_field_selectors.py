@@ -9,10 +9,7 @@ from clientgo.meta.selectors import (
     FieldSelector,
     Operator,
     SelectorError,
-    and_field_selectors,
     escape_field_value,
-    field_equals,
-    no_fields,
     parse_field_selector,
     unescape_field_value,
 )
@@ -54,13 +51,6 @@ def test_any_text_is_parsed_or_refused_with_a_selector_error(text: str) -> None:
 def test_an_absent_field_counts_as_empty() -> None:
     assert parse_field_selector("spec.nodeName=").matches({})
     assert parse_field_selector("spec.nodeName!=node-1").matches({})
-
-
-def test_a_conjunction_with_nothing_matches_nothing() -> None:
-    selector = and_field_selectors([field_equals("a", "1"), no_fields()])
-
-    assert not selector.matches({"a": "1"})
-    assert not selector.empty
 
 
 @pytest.mark.parametrize("text", ["a", "a=b,c", "a=b=c", "a=b\\", "a=\\x"])

@@ -6,7 +6,6 @@ from clientgo.meta.selectors import (
     format_labels,
     label_key_problems,
     label_value_problems,
-    labels_conflict,
 )
 
 
@@ -30,11 +29,6 @@ def test_legal_values_have_no_problems(value: str) -> None:
 @pytest.mark.parametrize("value", ["-1", "a b", "v" * 64, "a/b", "a\n"])
 def test_illegal_values_are_explained(value: str) -> None:
     assert label_value_problems(value)
-
-
-def test_sets_conflict_where_a_shared_key_differs() -> None:
-    assert labels_conflict({"a": "1", "b": "2"}, {"b": "3"})
-    assert not labels_conflict({"a": "1"}, {"a": "1", "b": "2"})
 
 
 def test_labels_are_written_sorted() -> None:

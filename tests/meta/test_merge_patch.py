@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from clientgo.meta.json_values import json_equal
 from clientgo.meta.patches import (
     apply_merge_patch,
-    compose_merge_patches,
     create_merge_patch,
-    create_three_way_merge_patch,
 )
 
 scalars = st.booleans() | st.integers(0, 2) | st.floats(0, 1) | st.sampled_from(["", "x"])
@@ -36,33 +34,6 @@ def test_applying_a_created_patch_gives_the_modified_object(
 @given(objects)
 def test_equal_objects_have_an_empty_patch(value: dict[str, Any]) -> None:
     assert create_merge_patch(value, value) == {}
-
-
-flat_objects = st.dictionaries(st.sampled_from("abcd"), scalars | st.lists(scalars), max_size=4)
-
-
-@given(flat_objects, flat_objects, flat_objects)
-def test_a_composed_patch_does_what_both_do_in_turn(
-    a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]
-) -> None:
-    first, second = create_merge_patch(a, b), create_merge_patch(b, c)
-
-    assert json_equal(apply_merge_patch(a, compose_merge_patches(first, second)), c)
-
-
-@given(objects, objects)
-def test_without_foreign_changes_three_ways_are_two(
-    original: dict[str, Any], modified: dict[str, Any]
-) -> None:
-    patch = create_three_way_merge_patch(original, modified, original)
-
-    assert json_equal(apply_merge_patch(original, patch), modified)
-
-
-def test_three_ways_leave_alone_what_others_added() -> None:
-    patch = create_three_way_merge_patch({"a": 1, "b": 1}, {"a": 2}, {"a": 1, "b": 1, "theirs": 1})
-
-    assert patch == {"a": 2, "b": None}
 
 
 def test_a_boolean_is_not_a_number() -> None:

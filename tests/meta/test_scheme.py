@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.meta import DecodeError, GroupVersionKind, Resource, Scheme, Unstructured, resource
+from clientgo.meta import DecodeError, Resource, Scheme, Unstructured, resource
 
 
 @resource(group="example.com", version="v1", plural="gadgets")
@@ -30,13 +30,6 @@ def test_two_classes_cannot_stand_for_one_resource() -> None:
     scheme = Scheme([Gadget, Gadget])
     with pytest.raises(ValueError, match="registered already"):
         scheme.register(Impostor)
-
-
-def test_a_scheme_maps_kinds_to_resources() -> None:
-    declared = Scheme([Gadget]).resource_for_kind(GroupVersionKind("example.com", "v1", "Gadget"))
-
-    assert declared is not None
-    assert declared.plural == "gadgets"
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b'{"apiVersion":"a/b/c","metadata":{}}'])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clientgo.meta import ObjectMeta
-from clientgo.record import CorrelatorOptions, EventCorrelator, spam_by_reason
+from clientgo.record import CorrelatorOptions, EventCorrelator
 from clientgo.testing import AutoClock
 from tests.record.builders import event
 
@@ -167,7 +167,7 @@ def test_a_reason_has_no_budget_of_its_own_unless_asked_for() -> None:
     """REC-17, P-24"""
     shared = EventCorrelator(CorrelatorOptions(burst=1), clock=AutoClock())
     separate = EventCorrelator(
-        CorrelatorOptions(burst=1, spam_key=spam_by_reason), clock=AutoClock()
+        CorrelatorOptions(burst=1, spam_key=lambda event: event.reason), clock=AutoClock()
     )
 
     for correlator in (shared, separate):

@@ -1,20 +1,12 @@
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from clientgo.meta import Codec, ForbiddenError, Unstructured
-from clientgo.rest import (
-    RestClient,
-    RestConfig,
-    WarningWriter,
-    log_warning,
-    set_default_warning_handler,
-    suppress_warning,
-)
+from clientgo.rest import RestClient, RestConfig
 from clientgo.rest.server_warnings import warnings_in
 from clientgo.testing.scripted_server import (
     ScriptedServer,
@@ -95,19 +87,14 @@ def test_raw_calls_do_not_look_for_warnings(server):
     assert seen == []
 
 
-def test_the_requests_handler_comes_before_the_clients_and_that_before_the_default(server):
+def test_the_requests_handler_comes_before_the_clients(server):
     """REST-18."""
     seen: list[str] = []
     of_client = client_of(server, warning_handler=lambda _: seen.append("client"))
-    set_default_warning_handler(lambda _: seen.append("default"))
-    try:
-        of_client.get().resource("foos").warning_handler(lambda _: seen.append("request")).do()
-        of_client.get().resource("foos").do()
-        client_of(server).get().resource("foos").do()
-    finally:
-        set_default_warning_handler(log_warning)
+    of_client.get().resource("foos").warning_handler(lambda _: seen.append("request")).do()
+    of_client.get().resource("foos").do()
 
-    assert seen == ["request", "client", "default"]
+    assert seen == ["request", "client"]
 
 
 def test_the_default_is_the_log(server, caplog):
@@ -115,26 +102,3 @@ def test_the_default_is_the_log(server, caplog):
     client_of(server).get().resource("foos").do()
 
     assert "The API server warns: v1beta1 is deprecated" in caplog.text
-
-
-def test_suppressing_drops_them(server, caplog):
-    """REST-18."""
-    client_of(server, warning_handler=suppress_warning).get().resource("foos").do()
-
-    assert caplog.text == ""
-
-
-def test_a_writer_counts_and_can_drop_duplicates_and_color():
-    """REST-18."""
-    out = io.StringIO()
-    writer = WarningWriter(out, deduplicate=True, color=True)
-    for text in ("a", "b", "a"):
-        writer(text)
-    assert out.getvalue() == "\x1b[33;1mWarning:\x1b[0m a\n\x1b[33;1mWarning:\x1b[0m b\n"
-    assert writer.count == 2
-
-    plain = WarningWriter(out := io.StringIO())
-    plain("a")
-    plain("a")
-    assert out.getvalue() == "Warning: a\nWarning: a\n"
-    assert plain.count == 2

@@ -1,4 +1,4 @@
-"""Where ours does something else than what was recorded, on purpose, and why.
+"""Where ours does something else than what was recorded, or does not do it, on purpose, and why.
 
 The replay of a component applies its rule to every case.
 """
@@ -25,3 +25,34 @@ RULES: dict[str, str] = {
     "only our own lease is released, and again after a conflict; a request that hangs is given up "
     "in time for another. A case is compared up to there",
 }
+
+_CONVERSION = "converts selectors back to what they were made from; nothing here needs it"
+_CLIENT_SIDE_APPLY = "part of client-side apply, as in kubectl; clients here apply on the server"
+
+LEFT_OUT: dict[str, dict[str, str]] = {
+    "wait_poll": {"delay_until": "a loop over the delays of a BackoffManager says the same"},
+    "wait_backoff": {"exponential_backoff": "on_error does it; what fails raises"},
+    "label_selectors": {
+        "label_selector_as_map": _CONVERSION,
+        "parse_to_label_selector": _CONVERSION,
+        "convert_selector_to_labels_map": _CONVERSION,
+        "conflicts": "nothing here asks whether two sets of labels disagree",
+    },
+    "field_selectors": {
+        "transform": "a server here compares the fields as they are written",
+        "nothing": "no field selector that matches nothing is ever made",
+    },
+    "json_merge_patch": {
+        "merge_merge_patches": "nothing here joins two patches",
+        "create_three_way_json_merge_patch": _CLIENT_SIDE_APPLY,
+    },
+    "strategic_merge_patch": {
+        "create_two_way_merge_patch": _CLIENT_SIDE_APPLY,
+        "create_three_way_merge_patch": _CLIENT_SIDE_APPLY,
+    },
+    "managed_fields": {
+        "upgrade_managed_fields": "moves an object from client-side apply to apply on the server",
+        "extract": "a controller applies what it wants, not what it applied before",
+    },
+}
+"""Operations of a component that are left out."""

@@ -1,7 +1,8 @@
 """Golden vectors: what client-go did, step by step, one JSON file a component.
 
 A case is ``{"name", "config", "steps": [{"op", "args", "expect"}]}``. They are read from
-tests/data/vectors, or from the directory that CLIENTGO_VECTORS names.
+tests/data/vectors, or from the directory that CLIENTGO_VECTORS names. Steps that ask for what
+clientgo leaves out on purpose (`differences.LEFT_OUT`) are not replayed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.vectors.differences import LEFT_OUT
+
 _DIRECTORY = Path(os.environ.get("CLIENTGO_VECTORS") or Path(__file__).parents[1] / "data/vectors")
 
 
@@ -21,7 +24,11 @@ def load(name: str) -> list[dict[str, Any]]:
     path = _DIRECTORY / f"{name}.json"
     if not path.exists():
         return []
-    return json.loads(path.read_text(encoding="utf-8"))["cases"]
+    cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+    left_out = LEFT_OUT.get(name, {})
+    for case in cases:
+        case["steps"] = [step for step in case["steps"] if step["op"] not in left_out]
+    return [case for case in cases if case["steps"]]
 
 
 def params(name: str) -> list[Any]:

@@ -11,19 +11,13 @@ from clientgo.meta.json_values import json_equal
 from clientgo.meta.patches import (
     PatchError,
     apply_merge_patch,
-    compose_merge_patches,
     create_merge_patch,
-    create_three_way_merge_patch,
 )
 from tests.vectors.loader import params
 
 _FUNCTIONS = {
     "merge_patch": lambda a: apply_merge_patch(a["doc"], a["patch"]),
     "create_merge_patch": lambda a: create_merge_patch(a["original"], a["modified"]),
-    "merge_merge_patches": lambda a: compose_merge_patches(a["patch1"], a["patch2"]),
-    "create_three_way_json_merge_patch": lambda a: create_three_way_merge_patch(
-        a["original"], a["modified"], a["current"]
-    ),
 }
 
 

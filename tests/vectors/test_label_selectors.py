@@ -12,11 +12,7 @@ from clientgo.meta.selectors import (
     SelectorError,
     everything,
     format_labels,
-    labels_conflict,
-    labels_from_object,
-    labels_from_selector,
     nothing,
-    object_from_selector,
     parse_label_selector,
     selector_from_labels,
     selector_from_object,
@@ -63,11 +59,7 @@ def _format_label_selector(args: dict[str, Any]) -> str:
 
 _FUNCTIONS = {
     "format_label_selector": _format_label_selector,
-    "label_selector_as_map": lambda a: labels_from_object(a["label_selector"]),
-    "parse_to_label_selector": lambda a: object_from_selector(a["selector"]),
-    "convert_selector_to_labels_map": lambda a: labels_from_selector(a["selector"]),
     "merge": lambda a: a["labels1"] | a["labels2"],
-    "conflicts": lambda a: labels_conflict(a["labels1"], a["labels2"]),
     "equals": lambda a: a["labels1"] == a["labels2"],
     "set_str": lambda a: format_labels(a["labels"]),
     "format_labels": lambda a: format_labels(a["labels"]) or "<none>",

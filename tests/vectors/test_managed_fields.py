@@ -18,9 +18,6 @@ from clientgo.testcluster.fields.managed_fields import (
     FieldType,
     ManagedFieldsError,
     TypedValueError,
-    extract_applied,
-    upgrade_managed_fields,
-    upgrade_managed_fields_patch,
 )
 from clientgo.testcluster.schema.field_types import builtin_field_type, schema_field_type
 from tests.vectors.loader import params
@@ -72,20 +69,6 @@ class _Replay:
     ) -> None:
         fields = self._manager(subresource)
         self._check(expect, lambda live: fields.update(live, object, manager))
-
-    def upgrade_managed_fields(
-        self, expect: Any, csa_manager_names: list[str], ssa_manager_name: str
-    ) -> None:
-        entries = self._live["metadata"]["managedFields"]
-        upgraded = upgrade_managed_fields(entries, csa_manager_names, ssa_manager_name)
-        patch = upgrade_managed_fields_patch(self._live, csa_manager_names, ssa_manager_name)
-        assert upgraded == expect["managed_fields"]
-        assert patch == expect["patch"]
-
-    def extract(self, expect: Any, manager: str, type: str, subresource: str = "") -> None:  # noqa: A002
-        field_type = self._types(self._api_version, self._kind)
-        assert field_type is not None
-        assert extract_applied(self._live, field_type, manager, subresource) == expect["result"]
 
     def _manager(self, subresource: str) -> FieldManager:
         return FieldManager(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,11 +13,8 @@ from clientgo.util.wait import (
     BackoffManager,
     BackoffSteps,
     Reset,
-    WaitInterruptedError,
-    exponential_backoff,
 )
-from tests.vectors.conditions import BoomError, ScriptedCondition
-from tests.vectors.durations import all_same_ns, same_ns, seconds
+from tests.vectors.durations import same_ns, seconds
 from tests.vectors.loader import params
 
 
@@ -55,13 +51,5 @@ def test_backoff_behaves_as_recorded(case: dict[str, Any]) -> None:
                 assert delay() == same_ns(expect["delay_ns"])
             case "advance":
                 clock.step(seconds(args["ns"]))
-            case "exponential_backoff":
-                condition = ScriptedCondition(args, clock)
-                error = condition.run(partial(exponential_backoff, backoff, condition, clock=clock))
-                assert condition.calls_at == all_same_ns(expect["calls_at_ns"])
-                assert clock.monotonic() == same_ns(expect["end_ns"])
-                assert isinstance(error, WaitInterruptedError) == expect["interrupted"]
-                assert isinstance(error, BoomError) == (expect["error"] == "boom")
-                assert (error is None) == (expect["error"] is None)
             case unknown:
                 pytest.fail(f"unknown operation {unknown}")

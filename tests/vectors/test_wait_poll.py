@@ -9,18 +9,14 @@ import pytest
 
 from clientgo.testing import AutoClock
 from clientgo.util.wait import (
-    BackoffManager,
-    Reset,
     WaitInterruptedError,
     WaitTimeoutError,
-    delay_until,
     poll_until,
     until,
 )
 from tests.vectors.conditions import BoomError, ScriptedCondition
 from tests.vectors.durations import all_same_ns, same_ns, seconds
 from tests.vectors.loader import params
-from tests.vectors.test_wait_backoff import backoff_of
 
 
 @pytest.mark.parametrize("case", params("wait_poll"))
@@ -45,19 +41,6 @@ def test_loop_calls_as_recorded(case: dict[str, Any]) -> None:
             case "until" | "non_sliding_until" as op:
                 period = seconds(args["period_ns"])
                 until(condition, period, stop, sliding=op == "until", clock=clock)
-            case "delay_until":
-                interval = seconds(case["config"]["reset_interval_ns"])
-                manager = BackoffManager(
-                    backoff_of(case["config"]), interval, clock=clock, reset=Reset.AFTER_INTERVAL
-                )
-                delay_until(
-                    condition,
-                    manager.step,
-                    stop=stop,
-                    immediate=args["immediate"],
-                    sliding=args["sliding"],
-                    clock=clock,
-                )
             case unknown:
                 pytest.fail(f"unknown operation {unknown}")
 

@@ -59,11 +59,6 @@ def checked_schema(schema: Any, path: str) -> dict[str, Any]:
     return _Checker().schema(schema, path, 0)
 
 
-def check_json(value: Any, path: str) -> None:
-    """Raise :class:`SchemaFormatError` for a value that JSON does not have."""
-    _Checker().json(value, path, 0)
-
-
 class _Checker:
     def __init__(self) -> None:
         self._parts = 0

@@ -3,7 +3,7 @@
 Two formats of the Kubernetes API on plain JSON values::
 
     apply_json_patch    RFC 6902, a list of operations; create_…
-    apply_merge_patch   RFC 7386, a partial document; create_…, compose_…, three-way
+    apply_merge_patch   RFC 7386, a partial document; create_…
 
 A server also merges lists by key (`strategic_merge`) and applies
 (`clientgo.testcluster.fields.managed_fields`).
@@ -12,7 +12,6 @@ A server also merges lists by key (`strategic_merge`) and applies
 from clientgo.meta.patches.errors import (
     InapplicablePatchError,
     MalformedPatchError,
-    PatchConflictError,
     PatchError,
     PatchTestError,
     UnprocessablePatchError,
@@ -20,22 +19,17 @@ from clientgo.meta.patches.errors import (
 from clientgo.meta.patches.json_patch import apply_json_patch, create_json_patch
 from clientgo.meta.patches.merge_patch import (
     apply_merge_patch,
-    compose_merge_patches,
     create_merge_patch,
-    create_three_way_merge_patch,
 )
 
 __all__ = [
     "apply_json_patch",
     "create_json_patch",
     "apply_merge_patch",
-    "compose_merge_patches",
     "create_merge_patch",
-    "create_three_way_merge_patch",
     "PatchError",
     "MalformedPatchError",
     "InapplicablePatchError",
     "PatchTestError",
     "UnprocessablePatchError",
-    "PatchConflictError",
 ]

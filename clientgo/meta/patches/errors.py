@@ -36,7 +36,3 @@ class UnprocessablePatchError(InapplicablePatchError):
 
 class PatchTestError(InapplicablePatchError):
     """A ``test`` operation of a JSON patch does not hold."""
-
-
-class PatchConflictError(PatchError):
-    """A three-way patch would overwrite a change by another client."""

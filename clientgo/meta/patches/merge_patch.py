@@ -1,15 +1,12 @@
 """JSON Merge Patch (RFC 7386): a partial document in which null removes a member.
 
-Promises apply, its inverse, the composition of two patches, and the three-way patch of `kubectl
-apply` for custom resources. Arguments stay unchanged; results share nothing with them.
+Promises apply and its inverse. Arguments stay unchanged; results share nothing with them.
 
 A patch cannot set a member to null and replaces lists whole, so `apply(a, create(a, b))` may lose
 nulls. Source: github.com/evanphx/json-patch v4; integers stay exact here.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from clientgo.meta.json_values import JSONObject, JSONValue, copy_json, json_equal, without_nulls
 from clientgo.meta.nesting import refuses_too_deep
@@ -22,18 +19,7 @@ def apply_merge_patch(document: JSONValue, patch: JSONValue) -> JSONValue:
 
     Raises `MalformedPatchError` if `patch` is a scalar or null, or `document` is null.
     """
-    return copy_json(_apply(document, patch, keep_nulls=False))
-
-
-@refuses_too_deep(InapplicablePatchError)
-def compose_merge_patches(first: JSONValue, second: JSONValue) -> JSONValue:
-    """Return one patch with the effect of `first` and then `second`.
-
-    One thing is lost, because the format can't say "replace": where `first` removes an object and
-    `second` gives an object again, the old members stay. Raises `MalformedPatchError` as
-    `apply_merge_patch` does. Upstream: ``MergeMergePatches``.
-    """
-    return copy_json(_apply(first, second, keep_nulls=True))
+    return copy_json(_apply(document, patch))
 
 
 @refuses_too_deep(InapplicablePatchError)
@@ -51,24 +37,7 @@ def create_merge_patch(original: JSONValue, modified: JSONValue) -> JSONValue:
     return _create(_object(original), _object(modified))
 
 
-@refuses_too_deep(InapplicablePatchError)
-def create_three_way_merge_patch(
-    original: JSONObject | None, modified: JSONObject | None, current: JSONObject | None
-) -> JSONObject:
-    """Return the patch that brings `current` to `modified`.
-
-    It removes only what `original` (the state last applied) had and `modified` lacks, and so leaves
-    alone what others have added. Raises `MalformedPatchError` if an argument is neither an object
-    nor None. There are no conflicts: a member can't be both in `modified` and removed from it.
-    Upstream: ``jsonmergepatch.CreateThreeWayJSONMergePatch``.
-    """
-    changes = _without_nulls(_create(_object(current), _object(modified)))
-    deletions = _only_nulls(_create(_object(original), _object(modified)))
-    patch: JSONObject = apply_merge_patch(deletions, changes)
-    return patch
-
-
-def _apply(document: JSONValue, patch: JSONValue, *, keep_nulls: bool) -> JSONValue:
+def _apply(document: JSONValue, patch: JSONValue) -> JSONValue:
     if document is None:
         raise MalformedPatchError("a merge patch does not apply to null")
     if not isinstance(patch, dict | list):
@@ -76,11 +45,11 @@ def _apply(document: JSONValue, patch: JSONValue, *, keep_nulls: bool) -> JSONVa
     if isinstance(patch, list):
         return without_nulls(patch)
     if not isinstance(document, dict):
-        return patch if keep_nulls else without_nulls(patch)
-    return _merge(document, patch, keep_nulls=keep_nulls)
+        return without_nulls(patch)
+    return _merge(document, patch)
 
 
-def _merge(document: JSONObject, patch: JSONObject, *, keep_nulls: bool) -> JSONObject:
+def _merge(document: JSONObject, patch: JSONObject) -> JSONObject:
     merged = dict(document)
     todo = [(merged, patch)]
     while todo:
@@ -88,13 +57,8 @@ def _merge(document: JSONObject, patch: JSONObject, *, keep_nulls: bool) -> JSON
         for key, value in part.items():
             present = result.get(key)
             if value is None:
-                if keep_nulls:
-                    result[key] = None
-                else:
-                    result.pop(key, None)
-            elif present is None:
-                result[key] = value if keep_nulls else without_nulls(value)
-            elif not isinstance(present, dict):
+                result.pop(key, None)
+            elif present is None or not isinstance(present, dict):
                 result[key] = without_nulls(value)
             elif isinstance(value, dict):
                 result[key] = dict(present)
@@ -123,26 +87,3 @@ def _object(value: JSONValue) -> JSONObject:
     if not isinstance(value, dict):
         raise MalformedPatchError(f"a merge patch is made from objects, not from {value!r:.100}")
     return value
-
-
-def _without_nulls(patch: JSONObject) -> JSONObject:
-    """Keep additions and changes; an explicitly empty object is a value and stays."""
-    result: JSONObject = {}
-    for key, value in patch.items():
-        if isinstance(value, dict) and value:
-            if nested := _without_nulls(value):
-                result[key] = nested
-        elif value is not None:
-            result[key] = value
-    return result
-
-
-def _only_nulls(patch: JSONObject) -> JSONObject:
-    """Keep removals."""
-    result: dict[str, Any] = {}
-    for key, value in patch.items():
-        if value is None:
-            result[key] = None
-        elif isinstance(value, dict) and (nested := _only_nulls(value)):
-            result[key] = nested
-    return result

@@ -3,13 +3,9 @@
 from clientgo.meta.selectors.field_selectors import (
     FieldRequirement,
     FieldSelector,
-    all_fields,
-    and_field_selectors,
     escape_field_value,
     field_equals,
-    field_not_equals,
     field_selector_from_fields,
-    no_fields,
     parse_field_selector,
     unescape_field_value,
 )
@@ -19,12 +15,7 @@ from clientgo.meta.selectors.label_requirements import (
     Requirement,
     SelectorError,
 )
-from clientgo.meta.selectors.label_selector_objects import (
-    labels_from_object,
-    labels_from_selector,
-    object_from_selector,
-    selector_from_object,
-)
+from clientgo.meta.selectors.label_selector_objects import selector_from_object
 from clientgo.meta.selectors.label_selectors import (
     Selector,
     everything,
@@ -36,28 +27,20 @@ from clientgo.meta.selectors.labels import (
     format_labels,
     label_key_problems,
     label_value_problems,
-    labels_conflict,
 )
 
 __all__ = [
     "FieldRequirement",
     "FieldSelector",
-    "all_fields",
-    "and_field_selectors",
     "escape_field_value",
     "field_equals",
-    "field_not_equals",
     "field_selector_from_fields",
-    "no_fields",
     "parse_field_selector",
     "unescape_field_value",
     "Operator",
     "ProblemReason",
     "Requirement",
     "SelectorError",
-    "labels_from_object",
-    "labels_from_selector",
-    "object_from_selector",
     "selector_from_object",
     "Selector",
     "everything",
@@ -67,5 +50,4 @@ __all__ = [
     "format_labels",
     "label_key_problems",
     "label_value_problems",
-    "labels_conflict",
 ]

@@ -9,7 +9,7 @@ A server decides for each resource which fields it supports. Source: apimachiner
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clientgo.meta.selectors.label_requirements import Operator, SelectorError
@@ -35,17 +35,14 @@ class FieldSelector:
     """
 
     requirements: tuple[FieldRequirement, ...] = ()
-    matches_nothing: bool = False
 
     @property
     def empty(self) -> bool:
         """True if every object is selected."""
-        return not self.requirements and not self.matches_nothing
+        return not self.requirements
 
     def matches(self, fields: Mapping[str, str]) -> bool:
         """Tell whether an object with these field values is selected."""
-        if self.matches_nothing:
-            return False
         for requirement in self.requirements:
             equal = fields.get(requirement.field, "") == requirement.value
             if equal is not (requirement.operator is Operator.EQUALS):
@@ -59,31 +56,8 @@ class FieldSelector:
                 return requirement.value
         return None
 
-    def transform(self, function: Callable[[str, str], tuple[str, str]]) -> FieldSelector:
-        """Return a selector with `function` applied to the field and value of each term.
-
-        A term whose field and value both become empty is left out; what `function` raises goes
-        through. A server uses this to check and rename fields.
-        """
-        transformed = []
-        for requirement in self.requirements:
-            field, value = function(requirement.field, requirement.value)
-            if field or value:
-                transformed.append(FieldRequirement(field, requirement.operator, value))
-        return FieldSelector(tuple(transformed), self.matches_nothing)
-
     def __str__(self) -> str:
         return ",".join(map(str, self.requirements))
-
-
-def all_fields() -> FieldSelector:
-    """Return the selector that matches every object."""
-    return FieldSelector()
-
-
-def no_fields() -> FieldSelector:
-    """Return the selector that matches no object."""
-    return FieldSelector(matches_nothing=True)
 
 
 def field_equals(field: str, value: str) -> FieldSelector:
@@ -91,22 +65,10 @@ def field_equals(field: str, value: str) -> FieldSelector:
     return FieldSelector((FieldRequirement(field, Operator.EQUALS, value),))
 
 
-def field_not_equals(field: str, value: str) -> FieldSelector:
-    """Return the selector ``field!=value``."""
-    return FieldSelector((FieldRequirement(field, Operator.NOT_EQUALS, value),))
-
-
 def field_selector_from_fields(fields: Mapping[str, str]) -> FieldSelector:
     """Return the selector of objects whose fields have all of these values."""
-    return and_field_selectors(field_equals(field, fields[field]) for field in sorted(fields))
-
-
-def and_field_selectors(selectors: Iterable[FieldSelector]) -> FieldSelector:
-    """Return the selector that matches what all of `selectors` match."""
-    selectors = tuple(selectors)
     return FieldSelector(
-        tuple(term for selector in selectors for term in selector.requirements),
-        any(selector.matches_nothing for selector in selectors),
+        tuple(FieldRequirement(field, Operator.EQUALS, fields[field]) for field in sorted(fields))
     )
 
 

@@ -63,11 +63,6 @@ def label_value_problems(value: str) -> list[str]:
     return problems
 
 
-def labels_conflict(left: Mapping[str, str], right: Mapping[str, str]) -> bool:
-    """Tell whether both sets carry a key with different values."""
-    return any(right.get(key, value) != value for key, value in left.items())
-
-
 def format_labels(labels: Mapping[str, str]) -> str:
     """Write labels as ``"a=1,b=2"``, sorted; an empty set gives ``""``.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clientgo.rest.config.rest_config import RestConfig
 from clientgo.rest.requests.request_metrics import RequestMetrics
 from clientgo.rest.requests.throttling import ThrottlingLog
-from clientgo.rest.server_warnings import WarningHandler, default_warning_handler
+from clientgo.rest.server_warnings import WarningHandler, log_warning
 from clientgo.rest.transport.exchange import Headers, Transport
 from clientgo.util.clock import Clock
 from clientgo.util.flowcontrol import RateLimiter
@@ -32,4 +32,4 @@ class SharedParts:
     @property
     def warning_handler(self) -> WarningHandler:
         """Where warnings go that no request has a handler for."""
-        return self.config.warning_handler or default_warning_handler()
+        return self.config.warning_handler or log_warning

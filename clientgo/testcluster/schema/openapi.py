@@ -125,7 +125,6 @@ class OpenAPIType:
             schema=field.items or field,
             strategy=strategy,
             merge_key=field.node.get("x-kubernetes-patch-merge-key", ""),
-            retain_keys="retainKeys" in strategies,
         )
 
     def _wrap(self, node: Any) -> OpenAPIType | None:

@@ -2,13 +2,12 @@
 
 - `TokenBucket`: the arithmetic, with explicit times and reservations;
 - `RateLimiter`: what a client asks before each request. `TokenBucketRateLimiter` is the usual
-  one; `AlwaysRateLimiter` and `NeverRateLimiter` are for tests and for no limit;
-- `KeyedBackoff`: growing pauses, one for each id.
+  one; `AlwaysRateLimiter` and `NeverRateLimiter` are for tests and for no limit.
 
-The limiters for retries of work items are in `clientgo.workqueue`.
+Back-off is elsewhere: the limiters for retries of work items in `clientgo.workqueue`, the delays
+between attempts in `clientgo.util.wait`.
 """
 
-from clientgo.util.flowcontrol.keyed_backoff import KeyedBackoff
 from clientgo.util.flowcontrol.rate_limiter import (
     AlwaysRateLimiter,
     NeverRateLimiter,
@@ -28,5 +27,4 @@ __all__ = [
     "NotAcceptedError",
     "TokenBucket",
     "Reservation",
-    "KeyedBackoff",
 ]

@@ -4,7 +4,7 @@ A `stop: threading.Event` is what a context is in client-go. Blocking calls take
 it is set; code that blocks on something else registers a callback with `call_when_set`. Nothing
 polls.
 
-- `until`, `poll_until`, `delay_until`, `exponential_backoff`: loops on an injected clock;
+- `until`, `poll_until`: loops on an injected clock;
 - `Backoff`: the numbers of a back-off; `BackoffSteps` and `BackoffManager` walk along them;
 - `on_error`, `retry_on_conflict`: try again while an error is retriable;
 - `setup_signal_handler`, `stop_on_signals`: SIGINT and SIGTERM as stop events;
@@ -18,8 +18,6 @@ from clientgo.util.wait.loop import (
     WaitCancelledError,
     WaitInterruptedError,
     WaitTimeoutError,
-    delay_until,
-    exponential_backoff,
     poll_until,
     until,
 )
@@ -36,8 +34,6 @@ from clientgo.util.wait.stop import Registration, StopEvent, call_when_set, wait
 __all__ = [
     "until",
     "poll_until",
-    "delay_until",
-    "exponential_backoff",
     "WaitInterruptedError",
     "WaitTimeoutError",
     "WaitCancelledError",

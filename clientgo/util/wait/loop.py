@@ -14,11 +14,10 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from typing import Protocol
 
 from clientgo.util.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.util.copies import CopyableError
-from clientgo.util.wait.backoff import Backoff, BackoffSteps, jitter
+from clientgo.util.wait.backoff import jitter
 
 
 class WaitInterruptedError(CopyableError):
@@ -80,78 +79,13 @@ def poll_until(
     """
     deadline = _Deadline(clock, stop, timeout)
     intervals = _FixedIntervals(interval, clock)
-    _call_until_true(condition, intervals, deadline, immediate=immediate, sliding=False)
-
-
-def delay_until(
-    condition: Callable[[], object],
-    delay: Callable[[], float],
-    *,
-    stop: threading.Event | None = None,
-    immediate: bool = True,
-    sliding: bool = True,
-    clock: Clock = REAL_CLOCK,
-) -> None:
-    """Block until `condition()` is true, calling it again after `delay()` seconds each time.
-
-    `delay` is usually the `step` of a `BackoffManager`. A sliding delay starts when the condition
-    has returned, otherwise when it is called. Raises WaitCancelledError when `stop` is set, and
-    what `condition` raises.
-
-    Source: k8s.io/apimachinery/pkg/util/wait, DelayFunc.Until.
-    """
-    deadline = _Deadline(clock, stop, timeout=None)
-    delays = _Delays(delay, clock)
-    _call_until_true(condition, delays, deadline, immediate=immediate, sliding=sliding)
-
-
-def exponential_backoff(
-    backoff: Backoff,
-    condition: Callable[[], object],
-    *,
-    stop: threading.Event | None = None,
-    clock: Clock = REAL_CLOCK,
-) -> None:
-    """Block until `condition()` is true, calling it at most `backoff.steps` times.
-
-    Raises WaitTimeoutError when the attempts ran out, WaitCancelledError when `stop` is set
-    while sleeping, and what `condition` raises.
-
-    Source: k8s.io/apimachinery/pkg/util/wait, ExponentialBackoff.
-    """
-    steps = BackoffSteps(backoff)
-    while steps.remaining > 0:
-        if condition():
-            return
-        if steps.remaining == 1:
-            break
-        if clock.sleep(steps.step(), stop):
-            raise WaitCancelledError("stopped while waiting to try again")
-    raise WaitTimeoutError(f"the condition did not hold in {backoff.steps} attempts")
-
-
-def _call_until_true(
-    condition: Callable[[], object],
-    schedule: _Schedule,
-    deadline: _Deadline,
-    *,
-    immediate: bool,
-    sliding: bool,
-) -> None:
-    if not sliding:
-        schedule.start()
     if immediate and condition():
         return
-    if sliding:
-        schedule.start()
     while True:
-        deadline.sleep_until(schedule.next_ns)
-        if not sliding:
-            schedule.advance()
+        deadline.sleep_until(intervals.next_ns)
+        intervals.advance()
         if condition():
             return
-        if sliding:
-            schedule.advance()
 
 
 class _Deadline:
@@ -175,47 +109,19 @@ class _Deadline:
         return nanoseconds(self._clock.monotonic())
 
 
-class _Schedule(Protocol):
-    """When the next call is due."""
-
-    next_ns: int
-
-    def start(self) -> None:
-        """Set the first instant."""
-
-    def advance(self) -> None:
-        """Set the next instant; the last one has come."""
-
-
 class _FixedIntervals:
     """Multiples of an interval; those that passed unused are dropped, as by a Go ticker."""
 
     def __init__(self, interval: float, clock: Clock) -> None:
         self._interval_ns = nanoseconds(interval)
         self._clock = clock
-        self.next_ns = 0
-
-    def start(self) -> None:
-        self.next_ns = nanoseconds(self._clock.monotonic()) + self._interval_ns
+        self.next_ns = nanoseconds(clock.monotonic()) + self._interval_ns
 
     def advance(self) -> None:
+        """Set the next instant; the last one has come."""
         now_ns = nanoseconds(self._clock.monotonic())
         if self._interval_ns <= 0:
             self.next_ns = now_ns
             return
         missed = max(now_ns - self.next_ns, 0) // self._interval_ns
         self.next_ns += (missed + 1) * self._interval_ns
-
-
-class _Delays:
-    """Instants at the distances that a delay function gives."""
-
-    def __init__(self, delay: Callable[[], float], clock: Clock) -> None:
-        self._delay = delay
-        self._clock = clock
-        self.next_ns = 0
-
-    def start(self) -> None:
-        self.next_ns = nanoseconds(self._clock.monotonic()) + nanoseconds(self._delay())
-
-    advance = start

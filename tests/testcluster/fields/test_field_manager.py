@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from clientgo.meta.errors import BadRequestError
 from clientgo.meta.json_values import json_equal
-from clientgo.meta.patches import apply_json_patch
 from clientgo.testcluster.fields.managed_fields import (
     DEDUCED,
     ApplyConflictError,
@@ -18,9 +17,7 @@ from clientgo.testcluster.fields.managed_fields import (
     FieldType,
     ManagedFieldsError,
     TypedValueError,
-    extract_applied,
-    upgrade_managed_fields,
-    upgrade_managed_fields_patch,
+    merge_values,
 )
 from clientgo.testcluster.schema.field_types import schema_field_type
 
@@ -49,11 +46,10 @@ def owned(obj: dict[str, Any], manager: str) -> list[Any]:
 
 
 @given(specs)
-def test_what_was_applied_to_nothing_is_there_and_can_be_extracted(spec: Any) -> None:
+def test_what_was_applied_to_nothing_is_there(spec: Any) -> None:
     live = manager_for().apply(EMPTY, widget(spec), "a")
 
     assert json_equal(live["spec"], spec)
-    assert json_equal(extract_applied(live, DEDUCED, "a")["spec"], spec)
 
 
 @given(specs, specs)
@@ -80,7 +76,7 @@ def test_a_forced_apply_has_its_way(theirs: Any, mine: Any) -> None:
 
     live = manager.apply(live, widget(mine), "b", force=True)
 
-    assert json_equal(extract_applied(live, DEDUCED, "b")["spec"], mine)
+    assert json_equal(merge_values(live["spec"], mine, DEDUCED), live["spec"])
 
 
 @given(specs, specs)
@@ -261,39 +257,6 @@ def test_no_more_than_ten_updaters_are_remembered() -> None:
     assert len(managers) == 10
     assert managers[0] == "ancient-changes"
     assert managers[-1] == "u13"
-
-
-def test_the_upgrade_patch_lets_apply_remove_what_updates_had_set() -> None:
-    manager = manager_for()
-    live = manager.update(EMPTY, widget({"a": 1, "b": 1}, resourceVersion="7"), "kubectl-csa")
-
-    patch = upgrade_managed_fields_patch(live, ["kubectl-csa"], "kubectl")
-    assert patch is not None
-    live = manager.apply(apply_json_patch(live, patch), widget({"a": 1}), "kubectl")
-
-    assert live["spec"] == {"a": 1}
-    assert upgrade_managed_fields_patch(live, ["kubectl-csa"], "kubectl") is None
-
-
-def test_an_upgrade_joins_what_was_written_in_the_version_of_the_applier() -> None:
-    def entry(manager: str, operation: str, version: str, field: str) -> dict[str, Any]:
-        return {
-            "manager": manager,
-            "operation": operation,
-            "apiVersion": version,
-            "fieldsType": "FieldsV1",
-            "fieldsV1": {"f:spec": {f"f:{field}": {}}},
-        }
-
-    entries = [
-        entry("kubectl", "Apply", "v1", "a"),
-        entry("csa", "Update", "v1beta1", "old"),
-        entry("csa", "Update", "v1", "b"),
-        entry("other", "Update", "v1", "c"),
-    ]
-
-    joined = {**entries[0], "fieldsV1": {"f:spec": {"f:a": {}, "f:b": {}}}}
-    assert upgrade_managed_fields(entries, ["csa"], "kubectl") == [joined, entries[3]]
 
 
 def test_a_body_that_was_valid_is_refused_when_its_type_has_changed() -> None:

@@ -63,15 +63,6 @@ def test_trees_are_taken_away_with_all_that_is_in_them(
     }
 
 
-@given(path_sets)
-def test_leaves_are_the_members_with_nothing_below(members: frozenset[Any]) -> None:
-    assert set(FieldSet.of(members).leaves().paths()) == {
-        path
-        for path in members
-        if not any(other[: len(path)] == path and other != path for other in members)
-    }
-
-
 def test_scalars_of_different_types_are_different_elements() -> None:
     assert value_element(1) == value_element(1.0)
     assert len({value_element(v) for v in (1, True, "1", None, 0, False)}) == 6

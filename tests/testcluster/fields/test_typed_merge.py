@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from clientgo.testcluster.fields.managed_fields.fields.field_set import FieldSet
 from clientgo.testcluster.fields.managed_fields.fields.typed_values import fields_of
 from clientgo.testcluster.fields.managed_fields.merge import (
-    extract_fields,
     merge_values,
     remove_fields,
 )
@@ -75,11 +74,10 @@ def test_items_that_share_a_key_are_one_field_together() -> None:
     }
 
 
-def test_what_is_extracted_and_what_is_left_make_up_the_whole() -> None:
+def test_what_is_removed_leaves_the_other_fields_of_an_item() -> None:
     items = [{"name": "a", "value": 1}, {"name": "b", "value": 2}]
     fields = FieldSet.from_fields_v1({'k:{"name":"a"}': {"f:value": {}}, 'k:{"name":"b"}': {}})
 
-    assert extract_fields(items, fields, ITEMS) == [{"value": 1}, {"name": "b", "value": 2}]
     assert remove_fields(items, fields, ITEMS) == [{"name": "a"}]
 
 

@@ -70,12 +70,10 @@ def test_patch_metadata_is_that_of_the_field() -> None:
     spec = builtin_type("v1", "Pod").field("spec")
 
     containers = spec.patch_field("containers")
-    volumes = spec.patch_field("volumes")
     tolerations = spec.patch_field("tolerations")
 
     assert (containers.strategy, containers.merge_key) == (MergeStrategy.MERGE, "name")
     assert containers.schema.patch_field("env").merge_key == "name"
-    assert volumes.retain_keys
     assert tolerations.strategy is MergeStrategy.DEFAULT
     assert spec.patch_field("nope") is None
 

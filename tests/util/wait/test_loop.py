@@ -9,10 +9,7 @@ import pytest
 
 from clientgo.testing import AutoClock, FakeClock
 from clientgo.util.wait import (
-    Backoff,
     WaitCancelledError,
-    WaitTimeoutError,
-    exponential_backoff,
     poll_until,
     until,
 )
@@ -72,21 +69,3 @@ def test_a_poll_that_is_stopped_ends_at_once() -> None:
 
     with pytest.raises(WaitCancelledError):
         poll.result()
-
-
-def test_a_backoff_that_is_stopped_does_not_try_again() -> None:
-    stop, calls = threading.Event(), []
-
-    def refuse() -> bool:
-        calls.append(1)
-        stop.set()
-        return False
-
-    with pytest.raises(WaitCancelledError):
-        exponential_backoff(Backoff(1.0, steps=5), refuse, stop=stop, clock=AutoClock())
-    assert len(calls) == 1
-
-
-def test_a_backoff_that_runs_out_of_attempts_says_how_many_there_were() -> None:
-    with pytest.raises(WaitTimeoutError, match="in 3 attempts"):
-        exponential_backoff(Backoff(1.0, steps=3), lambda: False, clock=AutoClock())

@@ -18,7 +18,6 @@ Upstream: ``k8s.io/apimachinery/pkg/util/managedfields`` and
 
 from clientgo.testcluster.fields.managed_fields.conflicts import ApplyConflictError, FieldConflict
 from clientgo.testcluster.fields.managed_fields.entries import ManagedFieldsError, decode_managers
-from clientgo.testcluster.fields.managed_fields.extract import extract_applied
 from clientgo.testcluster.fields.managed_fields.field_manager import FieldManager
 from clientgo.testcluster.fields.managed_fields.fields.field_path import (
     Path,
@@ -39,10 +38,6 @@ from clientgo.testcluster.fields.managed_fields.fields.typed_values import (
     check_value,
 )
 from clientgo.testcluster.fields.managed_fields.merge import merge_values
-from clientgo.testcluster.fields.managed_fields.upgrade import (
-    upgrade_managed_fields,
-    upgrade_managed_fields_patch,
-)
 
 __all__ = [
     "FieldManager",
@@ -50,9 +45,6 @@ __all__ = [
     "FieldConflict",
     "TypedValueError",
     "ManagedFieldsError",
-    "extract_applied",
-    "upgrade_managed_fields",
-    "upgrade_managed_fields_patch",
     "decode_managers",
     "merge_values",
     "check_value",

@@ -1,8 +1,8 @@
-"""Merging a typed value over another, and taking fields out of one.
+"""Merging a typed value over another, and removing fields from one.
 
 `merge_values` removes nothing; lists that merge take the order of the new value first, then of the
-old. `remove_fields` and `extract_fields` complement each other. Arguments stay unchanged; results
-share parts with them. Source: `Merge`, `RemoveItems`, `ExtractItems` in structured-merge-diff.
+old. Arguments stay unchanged; results share parts with them. Source: `Merge`, `RemoveItems` in
+structured-merge-diff.
 """
 
 from __future__ import annotations
@@ -65,29 +65,6 @@ def remove_fields(value: JSONValue, fields: FieldSet, field_type: FieldType) -> 
             for element, item in elements
             if element not in fields.members
         ]
-    return value
-
-
-def extract_fields(value: JSONValue, fields: FieldSet, field_type: FieldType) -> JSONValue:
-    """Return what `value` has in `fields` and nothing else."""
-    shape = shape_of(value, field_type)
-    if shape is Shape.MAP and field_type.map and not field_type.map.atomic and value:
-        extracted: JSONObject = {}
-        for name, member in as_map(value).items():
-            element, member_type = field_element(name), field_type.map.member(name) or UNTYPED
-            below = fields.below(element)
-            if below or element in fields.members:
-                extracted[name] = extract_fields(member, below, member_type)
-        return extracted
-    if shape is Shape.LIST and field_type.list and not field_type.list.atomic and value:
-        items = []
-        for item in as_list(value):
-            element = item_element(item, field_type.list)
-            if below := fields.below(element):
-                items.append(extract_fields(item, below, field_type.list.element))
-            elif element in fields.members:
-                items.append(item)
-        return items
     return value
 
 

@@ -1,4 +1,4 @@
-"""Merging a strategic merge patch into an object, or into another patch.
+"""Merging a strategic merge patch into an object.
 
 Promises: what the API server does with every directive. `merge` never changes its arguments.
 
@@ -11,12 +11,11 @@ change both arguments in place.
 
 from __future__ import annotations
 
-import enum
 from collections import deque
 from dataclasses import replace
 from typing import Final
 
-from clientgo.meta.json_values import JSONObject, JSONValue, json_equal, without_nulls
+from clientgo.meta.json_values import JSONObject, JSONValue, without_nulls
 from clientgo.meta.patches.errors import InapplicablePatchError, MalformedPatchError
 from clientgo.testcluster.fields.strategic_merge import directives
 from clientgo.testcluster.fields.strategic_merge.elements import (
@@ -35,29 +34,20 @@ from clientgo.testcluster.fields.strategic_merge.schema import (
 )
 
 
-class Mode(enum.Enum):
-    """What the patch is merged into."""
-
-    APPLY = enum.auto()
-    """An object: directives are obeyed, nulls remove."""
-    COMBINE = enum.auto()
-    """Another patch: list directives and nulls are kept for the one that applies the result."""
-
-
-def merge(original: JSONObject, patch: JSONObject, schema: PatchSchema, mode: Mode) -> JSONObject:
+def merge(original: JSONObject, patch: JSONObject, schema: PatchSchema) -> JSONObject:
     """Return `original` with `patch` merged into it; the result may share parts with both."""
     if directives.PATCH in patch:
         return _obey(patch)
     result, patch = dict(original), dict(patch)
-    _retain_keys(result, patch, mode)
-    _merge_ordered_lists(result, patch, schema, mode)
+    _retain_keys(result, patch)
+    _merge_ordered_lists(result, patch, schema)
     for key, value in patch.items():
         if directives.is_list_deletion(key):
-            _delete_from_list(result, key, value, schema, mode)
-        elif value is None and mode is Mode.APPLY:
+            _delete_from_list(result, key, value, schema)
+        elif value is None:
             result.pop(key, None)
         else:
-            _merge_member(result, key, value, schema, mode)
+            _merge_member(result, key, value, schema)
     return result
 
 
@@ -83,30 +73,30 @@ def _obey(patch: JSONObject) -> JSONObject:
 
 
 def _merge_member(
-    result: JSONObject, key: str, value: JSONValue, schema: PatchSchema, mode: Mode
+    result: JSONObject,
+    key: str,
+    value: JSONValue,
+    schema: PatchSchema,
 ) -> None:
     present = result.get(key)
     if isinstance(present, dict) and isinstance(value, dict):
         field = field_rule(schema, key)
         replaces = field.strategy is MergeStrategy.REPLACE
-        result[key] = value if replaces else merge(present, value, field.schema, mode)
+        result[key] = value if replaces else merge(present, value, field.schema)
     elif isinstance(present, list) and isinstance(value, list):
-        result[key] = _merge_lists(present, value, field_rule(schema, key), mode)
+        result[key] = _merge_lists(present, value, field_rule(schema, key))
     else:
-        value = _without_directives(without_nulls(value) if mode is Mode.APPLY else value)
+        value = _without_directives(without_nulls(value))
         if value is _DROPPED:
             result.pop(key, None)
         else:
             result[key] = value
 
 
-def _retain_keys(result: JSONObject, patch: JSONObject, mode: Mode) -> None:
+def _retain_keys(result: JSONObject, patch: JSONObject) -> None:
     if directives.RETAIN_KEYS not in patch:
         return
     retained = patch.pop(directives.RETAIN_KEYS)
-    if mode is Mode.COMBINE:
-        _adopt(result, directives.RETAIN_KEYS, retained)
-        return
     if not isinstance(retained, list):
         raise MalformedPatchError(f"{directives.RETAIN_KEYS} is a list, not {retained!r}")
     for key, value in patch.items():
@@ -118,13 +108,13 @@ def _retain_keys(result: JSONObject, patch: JSONObject, mode: Mode) -> None:
 
 
 def _merge_ordered_lists(
-    result: JSONObject, patch: JSONObject, schema: PatchSchema, mode: Mode
+    result: JSONObject,
+    patch: JSONObject,
+    schema: PatchSchema,
 ) -> None:
     """Merge the lists whose order the patch gives, and take them and their order out of it."""
     for key in [key for key in patch if directives.is_element_order(key)]:
         order = patch.pop(key)
-        if mode is Mode.COMBINE:
-            _adopt(result, key, order)
         name = directives.field_of(key)
         order, present, changes = (
             _as_list(key, order),
@@ -134,7 +124,7 @@ def _merge_ordered_lists(
         field = field_rule(schema, name)
         _check_order(changes, order, field.merge_key)
         if name in result and name in patch:
-            merged = _merge_lists(present, changes, field, mode)
+            merged = _merge_lists(present, changes, field)
         elif name in result:
             merged = present
         elif name in patch:
@@ -145,13 +135,6 @@ def _merge_ordered_lists(
         listed, server_only = partition(merged, order, field.merge_key)
         result[name] = interleave(listed, server_only, order, present, field.merge_key)
         patch.pop(name, None)
-
-
-def _adopt(result: JSONObject, key: str, value: JSONValue) -> None:
-    """Take over a directive from one patch into another that may have it already."""
-    if key in result and not json_equal(result[key], value):
-        raise MalformedPatchError(f"two patches disagree on {key}: {result[key]} and {value}")
-    result[key] = value
 
 
 def _check_order(changes: Items, order: Items, merge_key: str) -> None:
@@ -169,11 +152,11 @@ def _check_order(changes: Items, order: Items, merge_key: str) -> None:
 
 
 def _delete_from_list(
-    result: JSONObject, key: str, value: JSONValue, schema: PatchSchema, mode: Mode
+    result: JSONObject,
+    key: str,
+    value: JSONValue,
+    schema: PatchSchema,
 ) -> None:
-    if mode is Mode.COMBINE:
-        result[key] = value
-        return
     name = directives.field_of(key)
     present = result.get(name)
     if value is None:
@@ -181,13 +164,13 @@ def _delete_from_list(
     elif isinstance(present, list) and isinstance(value, list) and (present or value):
         if element_type(present, value) is dict:  # objects merge, as they do without the directive
             field = replace(field_rule(schema, name), strategy=MergeStrategy.MERGE)
-            result[name] = _merge_lists(present, value, field, mode)
+            result[name] = _merge_lists(present, value, field)
             return
         gone = {element_key(item, "") for item in value}
         result[name] = [item for item in present if element_key(item, "") not in gone]
 
 
-def _merge_lists(original: Items, patch: Items, field: PatchField, mode: Mode) -> Items:
+def _merge_lists(original: Items, patch: Items, field: PatchField) -> Items:
     if field.strategy is not MergeStrategy.MERGE:
         return patch
     if not original and not patch:
@@ -196,7 +179,7 @@ def _merge_lists(original: Items, patch: Items, field: PatchField, mode: Mode) -
         if not field.merge_key:
             raise InapplicablePatchError(f"items of {patch} can't be merged without a merge key")
         original, patch = _obey_in_list(original, patch, field.merge_key)
-        merged = _merge_items(original, patch, field, mode)
+        merged = _merge_items(original, patch, field)
     else:
         merged = unique(original + patch)
     patched, server_only = partition(merged, patch, field.merge_key)
@@ -227,7 +210,7 @@ def _obey_in_list(original: Items, patch: Items, merge_key: str) -> tuple[Items,
     return original, changes
 
 
-def _merge_items(original: Items, patch: Items, field: PatchField, mode: Mode) -> Items:
+def _merge_items(original: Items, patch: Items, field: PatchField) -> Items:
     merged = list(original)
     positions: dict[ElementKey, int] = {}
     for position, item in enumerate(original):
@@ -235,7 +218,7 @@ def _merge_items(original: Items, patch: Items, field: PatchField, mode: Mode) -
     for item in patch:
         position = positions.setdefault(element_key(item, field.merge_key), len(merged))
         if position < len(merged):
-            merged[position] = merge(merged[position], item, field.schema, mode)
+            merged[position] = merge(merged[position], item, field.schema)
         else:
             merged.append(item)
     return merged

@@ -34,16 +34,6 @@ def is_element_order(key: str) -> bool:
     return key.startswith(_SET_ELEMENT_ORDER)
 
 
-def list_deletion(field: str) -> str:
-    """Return the member that says which scalars leave list `field`."""
-    return f"{_DELETE_FROM_LIST}/{field}"
-
-
-def element_order(field: str) -> str:
-    """Return the member that says which order list `field` has."""
-    return f"{_SET_ELEMENT_ORDER}/{field}"
-
-
 def field_of(key: str) -> str:
     """Return the list that ``$setElementOrder/f`` or ``$deleteFromPrimitiveList/f`` is about."""
     directive, slash, field = key.partition("/")

@@ -31,14 +31,12 @@ class MergeStrategy(enum.Enum):
 class PatchField:
     """How one field merges.
 
-    `schema` is that of the field's value, or of its items if it is a list. `retain_keys` says that
-    a created patch lists the members to keep, because the object is a union of alternatives.
+    `schema` is that of the field's value, or of its items if it is a list.
     """
 
     schema: PatchSchema
     strategy: MergeStrategy = MergeStrategy.DEFAULT
     merge_key: str = ""
-    retain_keys: bool = False
 
 
 class PatchSchema(Protocol):

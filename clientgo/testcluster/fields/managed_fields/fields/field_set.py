@@ -156,11 +156,6 @@ class FieldSet:
         }
         return FieldSet(self.members - other.members, _non_empty(children))
 
-    def leaves(self) -> FieldSet:
-        """Return the members that have nothing below them."""
-        children = {element: child.leaves() for element, child in self.children.items()}
-        return FieldSet(self.members - self.children.keys(), children)
-
     def with_declared_fields(self, field_type: FieldType | None) -> FieldSet:
         """Add the fields that `field_type` declares and below which the set has members.
 
