@@ -15,7 +15,7 @@ from typing import Any
 from clientgo.client import Client
 from clientgo.meta import Model, ObjectMeta, Resource, resource
 from clientgo.operator import Context, Manager, Result, controller
-from clientgo.operator.changes import LastReconciled
+from clientgo.operator.addons.changes import LastReconciled
 from examples.embedded import embedded, manager_of, run_on_your_cluster, see
 
 

@@ -15,7 +15,7 @@ from clientgo.api.core_v1 import ConfigMap
 from clientgo.client import Client
 from clientgo.meta import Model, ObjectMeta, Resource, resource
 from clientgo.operator import Context, Manager, Result, TerminalError, controller, retry, watch
-from clientgo.operator.changes import LastReconciled
+from clientgo.operator.addons.changes import LastReconciled
 from examples.embedded import embedded, manager_of, run_on_your_cluster, see
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from clientgo.client import Client
 from clientgo.meta import Model, ObjectMeta, Resource, resource
 from clientgo.operator import Context, Manager, Result, Source
-from clientgo.operator.sources import poll
+from clientgo.operator.addons.polling import poll
 from clientgo.operator.status import ObservedGeneration
 from examples.embedded import embedded, manager_of, run_on_your_cluster, see
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from clientgo.client import Client
 from clientgo.meta import Model, ObjectMeta, Resource, resource
 from clientgo.operator import Context, Manager, controller
-from clientgo.operator.tasks import daemon, timer
+from clientgo.operator.addons.tasks import daemon, timer
 from examples.embedded import embedded, manager_of, see
 
 

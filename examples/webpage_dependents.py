@@ -14,7 +14,7 @@ import sys
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import ConfigMap, Service
 from clientgo.operator import Context, Result, controller
-from clientgo.operator.dependents import Dependent
+from clientgo.operator.addons.dependents import Dependent
 from clientgo.operator.sources import watch
 from examples.embedded import run_on_your_cluster
 from examples.webpage import (

@@ -21,8 +21,8 @@
     manager.run()
 
 Here are the nouns. What they are made with is in modules of its own: ``sources``,
-``change_events``, ``predicates``, ``mappers``, ``retry``, ``client``, ``cache``, ``changes``,
-``finalizers``, ``status``, ``status_report``, ``dependents``, ``tasks``, ``webhooks``, ``errors``.
+``change_events``, ``predicates``, ``mappers``, ``retry``, ``client``, ``cache``, ``finalizers``,
+``status``, ``status_report``, ``webhooks``, ``errors``. ``addons`` has what can be left out.
 """
 
 from clientgo.operator import retry

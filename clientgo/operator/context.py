@@ -29,8 +29,8 @@ from clientgo.util.copies import uncopyable
 from clientgo.util.process import SupervisedThread
 
 if TYPE_CHECKING:
-    from clientgo.operator.aio import AsyncClient, EventLoop
-    from clientgo.operator.changes import Changes
+    from clientgo.operator.addons.changes import Changes
+    from clientgo.operator.addons.coroutines import AsyncClient, EventLoop
 
 P = TypeVar("P")
 S = TypeVar("S")
@@ -175,7 +175,7 @@ class Context(Generic[P]):
     @property
     def aclient(self) -> AsyncClient:
         """The same client for coroutines: ``await ctx.aclient.create(obj)``."""
-        from clientgo.operator.aio import AsyncClient
+        from clientgo.operator.addons.coroutines import AsyncClient
 
         return AsyncClient(self.client, self._scope.event_loop(), self.cancelled)
 

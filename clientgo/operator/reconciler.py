@@ -46,9 +46,9 @@ class Reconciler(Protocol[P_contra]):
     - ``sources(ctx) -> Iterable[Source]``: more that has to be watched.
     - ``setup(manager)``: called once when the controller is registered.
 
-    The first three may be ``async def``, see ``clientgo.operator.aio``. An attribute ``finalizers``
-    adds more clean-ups, see ``Finalizers``; ``clientgo.operator.tasks`` has decorators for methods
-    that run beside the runs.
+    The first three may be ``async def``, see ``addons.coroutines``. An attribute ``finalizers``
+    adds more clean-ups, see ``Finalizers``; ``addons.tasks`` has decorators for methods that run
+    beside the runs.
     """
 
     def reconcile(self, ctx: Context[Any], obj: P_contra, /) -> Answer: ...
@@ -73,7 +73,7 @@ _ARGUMENTS: Final = {
 """How many arguments each method is called with."""
 
 TASK_ATTRIBUTE: Final = "__clientgo_task__"
-"""What ``clientgo.operator.tasks`` puts on a method."""
+"""What ``clientgo.operator.addons.tasks`` puts on a method."""
 
 _ASYNC: Final = ("reconcile", "reconcile_key", "cleanup", "on_error")
 """The methods that may be coroutines; the others are called where nothing can wait."""

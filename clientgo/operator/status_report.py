@@ -29,7 +29,7 @@ from clientgo.operator.status import (
 )
 
 if TYPE_CHECKING:
-    from clientgo.operator.changes import StateKeeper
+    from clientgo.operator.addons.changes import StateKeeper
 
 _log = logging.getLogger("clientgo.operator.reconcile")
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from clientgo.operator import Context
+from clientgo.operator.addons.polling import poll
 from clientgo.operator.errors import OperatorError
-from clientgo.operator.sources import poll
 from clientgo.testcluster.server.faults import CloseWatches, FailRequests, Requests
 from tests.operator.pages import ask
 from tests.operator.world import PATIENCE, Gadget, Recording, World, gadget

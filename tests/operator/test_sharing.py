@@ -13,8 +13,8 @@ import pytest
 
 from clientgo.client import Client
 from clientgo.operator import Context, LeaderElection, Manager, controller
+from clientgo.operator.addons.tasks import daemon
 from clientgo.operator.errors import ConfigError, DeclarationError
-from clientgo.operator.tasks import daemon
 from clientgo.rest import RestConfig
 from clientgo.sharding import Ownership, ShardLeases, ShardMember, ShardsLostError
 from tests.operator.world import PATIENCE, Gadget, World, gadget

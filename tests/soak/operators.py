@@ -21,7 +21,7 @@ from clientgo.operator import (
     retry,
     watch,
 )
-from clientgo.operator.dependents import Dependent
+from clientgo.operator.addons.dependents import Dependent
 from clientgo.operator.errors import CacheSyncTimeoutError, LeadershipLostError, OperatorError
 from clientgo.operator.mappers import MapContext
 from sample_controller.types import Foo, FooStatus

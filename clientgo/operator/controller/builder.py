@@ -19,7 +19,7 @@ from clientgo.operator.sources.kind_source import WatchOptions, owned, watch
 from clientgo.operator.sources.source import Source
 
 if TYPE_CHECKING:
-    from clientgo.operator.changes.changes import Compared
+    from clientgo.operator.addons.changes.changes import Compared
 
 P = TypeVar("P")
 
@@ -72,11 +72,11 @@ class ControllerBuilder(Generic[P]):
         return self._add("predicates", predicate)
 
     def dependents(self, *dependents: Any) -> Self:
-        """Objects that are described rather than written, see ``clientgo.operator.dependents``."""
+        """Objects that are described rather than written, see ``operator.addons.dependents``."""
         return self._add("dependents", *dependents)
 
     def changes(self, *fields: Compared) -> Self:
-        """Fields that runs compare by ``ctx.changes``, see ``clientgo.operator.changes``."""
+        """Fields that runs compare by ``ctx.changes``, see ``operator.addons.changes``."""
         return self._add("changes", *fields)
 
     def options(self, **options: Unpack[ControllerSettings]) -> Self:

@@ -42,7 +42,7 @@ from clientgo.util.copies import uncopyable
 from clientgo.util.wait import StopEvent
 
 if TYPE_CHECKING:
-    from clientgo.operator.changes import StateKeeper
+    from clientgo.operator.addons.changes import StateKeeper
     from clientgo.operator.controller.explanation import Explanation
 
 P = TypeVar("P")
@@ -337,7 +337,7 @@ def _keeper_of(
             f"controller {controller}: changes are those of an object; write "
             "reconcile(self, ctx, obj), not reconcile_key"
         )
-    from clientgo.operator.changes import StateKeeper  # for those who compare
+    from clientgo.operator.addons.changes import StateKeeper  # for those who compare
 
     return StateKeeper(controller, primary, declaration.primary, fields)
 

@@ -26,7 +26,7 @@ from clientgo.operator.sources.source import Source
 from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
 
 if TYPE_CHECKING:
-    from clientgo.operator.changes.changes import Compared, Field
+    from clientgo.operator.addons.changes.changes import Compared, Field
 
 RT = TypeVar("RT")
 
@@ -49,7 +49,7 @@ class Declaration:
         """Return the fields that runs compare. Raises ``ConfigError``."""
         if not self.changes:
             return ()
-        from clientgo.operator.changes.changes import fields_of  # for those who compare
+        from clientgo.operator.addons.changes.changes import fields_of  # for those who compare
 
         return fields_of(self.changes, self.primary, controller)
 
@@ -75,9 +75,9 @@ def controller(
             def reconcile(self, ctx, foo): ...
 
     Write ``owns=[watch(Deployment, labels={...})]`` to watch and cache only some of the objects.
-    ``changes`` names fields for ``ctx.changes``, see :mod:`clientgo.operator.changes`. ``options``
-    are the settings of :class:`ControllerConfig`. Raises ``ConfigError``, and ``TypeError`` for a
-    kind that is not declared.
+    ``changes`` names fields for ``ctx.changes``, see :mod:`clientgo.operator.addons.changes`.
+    ``options`` are the settings of :class:`ControllerConfig`. Raises ``ConfigError``, and
+    ``TypeError`` for a kind that is not declared.
     """
     check_names(options, [*_ARGUMENTS, *ControllerSettings.__annotations__], "a controller")
     owning = (

@@ -27,8 +27,8 @@ from clientgo.util.copies import uncopyable
 
 if TYPE_CHECKING:
     from clientgo.meta import ObjectName
-    from clientgo.operator.aio import EventLoop
-    from clientgo.operator.changes import StateKeeper
+    from clientgo.operator.addons.changes import StateKeeper
+    from clientgo.operator.addons.coroutines import EventLoop
     from clientgo.sharding import Ownership
 
 

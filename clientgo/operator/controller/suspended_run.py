@@ -15,7 +15,7 @@ from clientgo.operator.runs.run_fields import RunFields, enter, leave
 from clientgo.operator.runs.steps import Steps
 
 if TYPE_CHECKING:
-    from clientgo.operator.aio import EventLoop
+    from clientgo.operator.addons.coroutines import EventLoop
 
 
 class SuspendedRun:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
 
 from clientgo.observe.metrics import MetricsProvider
 from clientgo.observe.serving import Handler
+from clientgo.operator.addons.dependents.workflow import with_dependents
 from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import namespace_set
@@ -26,7 +27,6 @@ from clientgo.operator.controller import Controller, ControllerHealth
 from clientgo.operator.controller.builder import ControllerBuilder
 from clientgo.operator.controller.declaration import ControllerSettings, Declaration, declaration_of
 from clientgo.operator.controller.parts import Services
-from clientgo.operator.dependents.workflow import with_dependents
 from clientgo.operator.errors import (
     DeclarationError,
     ManagerStoppedError,
@@ -52,7 +52,7 @@ from clientgo.util.copies import uncopyable
 from clientgo.util.process import generation
 
 if TYPE_CHECKING:
-    from clientgo.operator.aio import EventLoop
+    from clientgo.operator.addons.coroutines import EventLoop
     from clientgo.operator.manager.sharing import SharedWork
 
 P = TypeVar("P")
@@ -356,7 +356,7 @@ class Manager:
 
     def _new_event_loop(self) -> EventLoop:
         """Return the loop of this manager; the first caller makes it, and imports asyncio."""
-        from clientgo.operator.aio import EventLoop
+        from clientgo.operator.addons.coroutines import EventLoop
 
         with self._life.lock:
             if self._event_loop is None:
@@ -375,7 +375,7 @@ class Manager:
             shape_of(reconciler, config.name), declaration, config.name, self._clock
         )
         if shape.tasks:
-            from clientgo.operator.tasks import with_tasks
+            from clientgo.operator.addons.tasks import with_tasks
 
             shape = with_tasks(shape, config, shared=self._sharing is not None)
         ownership = None

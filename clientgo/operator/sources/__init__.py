@@ -15,7 +15,6 @@ from clientgo.operator.sources.inbound import (
     inbound,
 )
 from clientgo.operator.sources.kind_source import KindSource, owned, watch
-from clientgo.operator.sources.polling import PerResourcePollingSource, PollingSource, poll
 from clientgo.operator.sources.source import Sink, Source, SourceContext
 
 __all__ = [
@@ -24,13 +23,10 @@ __all__ = [
     "Sink",
     "watch",
     "owned",
-    "poll",
     "inbound",
     "channel",
     "func",
     "KindSource",
-    "PollingSource",
-    "PerResourcePollingSource",
     "InboundSource",
     "ChannelSource",
     "FunctionSource",

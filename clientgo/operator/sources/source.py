@@ -26,7 +26,7 @@ from clientgo.util.process import SupervisedThread, start_threads
 from clientgo.util.wait import StopEvent
 
 if TYPE_CHECKING:
-    from clientgo.operator.aio import EventLoop
+    from clientgo.operator.addons.coroutines import EventLoop
 
 
 class Sink(Protocol):

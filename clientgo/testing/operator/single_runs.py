@@ -23,10 +23,10 @@ from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ObjectName, deep_copy, metadata_of, resource_of
 from clientgo.observe.metrics import NO_METRICS
+from clientgo.operator.addons.dependents import with_dependents
 from clientgo.operator.cache import EVERYWHERE, api_resource
 from clientgo.operator.client import CachedClient
 from clientgo.operator.controller import Controller, Cycle, Declaration, Services, declaration_of
-from clientgo.operator.dependents import with_dependents
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.manager import Manager
 from clientgo.operator.reconciler import Shape, shape_of
@@ -43,7 +43,7 @@ from clientgo.testing.operator.still_server import StillServer
 from clientgo.testing.recording_transport import RecordingTransport
 
 if TYPE_CHECKING:
-    from clientgo.operator.aio import EventLoop
+    from clientgo.operator.addons.coroutines import EventLoop
 
 MOST_PASSES: Final = 10
 """Passes that may follow each other immediately; more are a loop."""
@@ -191,7 +191,7 @@ class _Bench:
         raise AssertionError(f"{key}: still another pass after {MOST_PASSES}")
 
     def _event_loop(self) -> EventLoop:
-        from clientgo.operator.aio import EventLoop
+        from clientgo.operator.addons.coroutines import EventLoop
 
         if self._loop is None:
             self._loop = EventLoop("run-once", threads=1)

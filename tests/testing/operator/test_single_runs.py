@@ -10,7 +10,7 @@ import pytest
 from clientgo.api.core_v1 import ConfigMap
 from clientgo.meta import InvalidError, ObjectMeta, StatusError
 from clientgo.operator import Context, Manager, Result, TerminalError, controller
-from clientgo.operator.dependents import Dependent
+from clientgo.operator.addons.dependents import Dependent
 from clientgo.operator.errors import DeclarationError, KindNotCachedError
 from clientgo.testing import FakeClock
 from clientgo.testing.operator import replay, run_once

@@ -35,7 +35,7 @@ from clientgo.observe.logs import ContextFilter, JSONFormatter, TextFormatter
 from clientgo.observe.metrics import NO_METRICS
 from clientgo.observe.trace import Tracer
 from clientgo.operator import Predicate
-from clientgo.operator.dependents import Dependent
+from clientgo.operator.addons.dependents import Dependent
 from clientgo.operator.errors import LeadershipLostError, SeveralErrors
 from clientgo.operator.webhooks import FieldErrors, Operation, WebhookManifest
 from clientgo.rest import EndedWatch, Identity, RestConfig, StaticCredentials, TransportTimeoutError

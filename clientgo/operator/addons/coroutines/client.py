@@ -1,0 +1,207 @@
+"""The client of coroutines: each call awaits.
+
+Promises the same connections, caches, guards and errors as ``ctx.client``. Reads of a declared kind
+from a cache take place immediately. All other calls run in threads, of which a manager has 32: more
+requests wait for their turn, and a limit of requests per second delays them there. A call whose
+coroutine is cancelled is cut off; as with every request without an answer, the API server may have
+done it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, Unpack, overload
+
+from clientgo.client import PatchKind
+from clientgo.meta import NotFoundError, Unstructured
+from clientgo.operator.addons.coroutines.event_loop import EventLoop
+from clientgo.operator.client.configured_client import AnyKind
+from clientgo.operator.client.live_client import (
+    CachedClient,
+    Change,
+    Deleting,
+    DeletingAll,
+    LiveClient,
+    NamedKind,
+    Selecting,
+)
+from clientgo.util.copies import uncopyable
+from clientgo.util.wait import StopEvent, call_when_set
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+@uncopyable("it has connections to a server; make one in each process")
+class AsyncClient:
+    """A :class:`~clientgo.operator.client.LiveClient` whose calls await. Immutable.
+
+    ``client`` does the work; requests end at ``stop``. ``mutate`` and other functions that a call
+    takes run in a thread. For a watch, declare a source.
+    """
+
+    def __init__(
+        self, client: LiveClient, loop: EventLoop, stop: threading.Event | None = None
+    ) -> None:
+        self._client = client
+        self._loop = loop
+        self._stop = stop
+
+    # The same client, otherwise
+
+    @property
+    def live(self) -> AsyncClient:
+        """The same client, reading at the API server."""
+        return self._like(self._client.live)
+
+    def namespaced(self, namespace: str) -> AsyncClient:
+        """Objects without a namespace get this one; another one is an error."""
+        return self._like(self._client.namespaced(namespace))
+
+    def dry_run(self) -> AsyncClient:
+        """Writes are checked by the API server and not stored."""
+        return self._like(self._client.dry_run())
+
+    def as_manager(self, field_manager: str) -> AsyncClient:
+        """Writes are in the name of another field manager."""
+        return self._like(self._client.as_manager(field_manager))
+
+    def strict(self) -> AsyncClient:
+        """Writes with fields that the API server does not know are refused."""
+        return self._like(self._client.strict())
+
+    # Reading
+
+    @overload
+    async def get(self, kind: type[S], name: str, namespace: str = "") -> S: ...
+
+    @overload
+    async def get(self, kind: NamedKind, name: str, namespace: str = "") -> Unstructured: ...
+
+    async def get(self, kind: AnyKind, name: str, namespace: str = "") -> Any:
+        """Return one object. Raises ``NotFoundError``."""
+        if self._is_cached(kind):
+            return self._client.get(kind, name, namespace)
+        return await self._call(lambda client: client.get(kind, name, namespace))
+
+    @overload
+    async def find(self, kind: type[S], name: str, namespace: str = "") -> S | None: ...
+
+    @overload
+    async def find(
+        self, kind: NamedKind, name: str, namespace: str = ""
+    ) -> Unstructured | None: ...
+
+    async def find(self, kind: AnyKind, name: str, namespace: str = "") -> Any:
+        """Like :meth:`get`, with None for what is not there."""
+        try:
+            return await self.get(kind, name, namespace)
+        except NotFoundError:
+            return None
+
+    @overload
+    async def list(self, kind: type[S], **options: Unpack[Selecting]) -> builtins.list[S]: ...
+
+    @overload
+    async def list(
+        self, kind: NamedKind, **options: Unpack[Selecting]
+    ) -> builtins.list[Unstructured]: ...
+
+    async def list(self, kind: AnyKind, **options: Unpack[Selecting]) -> builtins.list[Any]:
+        """Return objects of a namespace, or of all."""
+        if self._is_cached(kind):
+            return self._client.list(kind, **options)
+        return await self._call(lambda client: client.list(kind, **options))
+
+    # Writing
+
+    async def create(self, obj: S) -> S:
+        """See :meth:`~clientgo.operator.client.LiveClient.create`, as for all writes."""
+        return await self._call(lambda client: client.create(obj))
+
+    async def update(self, obj: S, *, subresource: str = "") -> S:
+        return await self._call(lambda client: client.update(obj, subresource=subresource))
+
+    async def patch(
+        self, obj: S, patch: Any, kind: PatchKind = PatchKind.MERGE, *, subresource: str = ""
+    ) -> S:
+        return await self._call(
+            lambda client: client.patch(obj, patch, kind, subresource=subresource)
+        )
+
+    async def apply(
+        self, obj: S, *, force: bool = True, optimistic: bool = False, subresource: str = ""
+    ) -> S:
+        return await self._call(
+            lambda client: client.apply(
+                obj, force=force, optimistic=optimistic, subresource=subresource
+            )
+        )
+
+    async def delete(self, obj: Any, **options: Unpack[Deleting]) -> None:
+        await self._call(lambda client: client.delete(obj, **options))
+
+    async def delete_all_of(self, kind: AnyKind, **options: Unpack[DeletingAll]) -> None:
+        await self._call(lambda client: client.delete_all_of(kind, **options))
+
+    async def create_or_update(
+        self,
+        obj: S,
+        mutate: Callable[[S], object] | None = None,
+        *,
+        ask_server: bool = False,
+    ) -> tuple[S, Change]:
+        return await self._call(
+            lambda client: client.create_or_update(obj, mutate, ask_server=ask_server)
+        )
+
+    @property
+    def status(self) -> AsyncSubresource:
+        """The statuses of objects."""
+        return AsyncSubresource(self, "status")
+
+    def subresource(self, name: str) -> AsyncSubresource:
+        """Another part of objects, as ``scale``."""
+        return AsyncSubresource(self, name)
+
+    # Inside
+
+    def _like(self, client: LiveClient) -> AsyncClient:
+        return AsyncClient(client, self._loop, self._stop)
+
+    def _is_cached(self, kind: AnyKind) -> bool:
+        """Return True if a read of a kind sends no request: a mere name may have to be looked up,
+        and a client that only a cache serves reads there."""
+        return isinstance(kind, type) and isinstance(self._client, CachedClient)
+
+    async def _call(self, call: Callable[[LiveClient], T]) -> T:
+        stop = StopEvent()
+        registration = None if self._stop is None else call_when_set(self._stop, stop.set)
+        client = self._client.until(stop)
+        try:
+            return await self._loop.call(lambda: call(client), stop.set)
+        finally:
+            if registration is not None:
+                registration.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncSubresource:
+    """A part of objects that has its own requests."""
+
+    client: AsyncClient
+    name: str
+
+    async def update(self, obj: S) -> S:
+        return await self.client.update(obj, subresource=self.name)
+
+    async def patch(self, obj: S, patch: Any, kind: PatchKind = PatchKind.MERGE) -> S:
+        return await self.client.patch(obj, patch, kind, subresource=self.name)
+
+    async def apply(self, obj: S, *, force: bool = True, optimistic: bool = False) -> S:
+        return await self.client.apply(
+            obj, force=force, optimistic=optimistic, subresource=self.name
+        )
