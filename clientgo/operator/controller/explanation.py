@@ -50,9 +50,12 @@ class Explanation:
         """Return True if a reason has this code."""
         return any(reason.code == code for reason in self.reasons)
 
+    def lines(self) -> list[str]:
+        """Return the paragraph line by line; what an error says stays in its line."""
+        return [f"{self.controller}: {self.key}", *(f"  {each.text}" for each in self.reasons)]
+
     def __str__(self) -> str:
-        lines = [f"{self.controller}: {self.key}", *(f"  {each.text}" for each in self.reasons)]
-        return "\n".join(lines)
+        return "\n".join(self.lines())
 
 
 _TIMERS: Final = {

@@ -36,7 +36,9 @@ def manager_page(
     page.add("leadership", lambda: {"leads": not standby(), "why": standby() or "-"})
     page.add("controllers", controllers)
     page.add("informers", informers)
-    page.explain_with(lambda key: [str(each.explain(key)) for each in registry.all()])
+    page.explain_with(
+        lambda key: [line for each in registry.all() for line in each.explain(key).lines()]
+    )
     return page
 
 
