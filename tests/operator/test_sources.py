@@ -29,6 +29,7 @@ from clientgo.testcluster.server.faults import FreezeWatches, Requests
 from clientgo.testing.fakes.actions import Action
 from clientgo.testing.faults import unobserved_state
 from clientgo.testing.operator import eventually
+from tests.background import Background
 from tests.operator.world import (
     PATIENCE,
     Gadget,
@@ -243,22 +244,22 @@ def test_a_kind_that_is_missing_is_asked_for_until_it_is_there(
     world.create(gadget("p"))
     recording = Recording()
     controller = watching(world, watch(Part, mapper=by_name()), recording)
-    starting = threading.Thread(target=world.manager.start)
-    starting.start()
-    world.asked.wait_for(lambda actions: any(a.resource.resource == "gadgets" for a in actions))
+    starting = Background(world.manager.start)
     primary, source = controller.sources()
+    # The manager starts them in its own thread; until then `wait_synced` returns False immediately.
+    world.clock.wait_for(lambda: "not started" not in (primary.healthy(), source.healthy()))
     assert primary.wait_synced(PATIENCE)
     waits = [pass_the_pause(world, 12.0) for _ in range(8)]
     assert all(10 <= wait <= 12 for wait in waits[-3:])
     assert "no list of parts.example.com" in (source.healthy() or "")
     lines = [r.message for r in caplog.records if "trying again until it works" in r.message]
     assert len(lines) == 1
-    assert starting.is_alive()
+    assert starting.is_running
     the_pause(world, 12.0)
     make_parts(world)
     world.create(part("p"))
     pass_the_pause(world, 12.0)
-    starting.join(30)
+    starting.result()
     assert recording.wait_for_runs(1) == [ObjectName("default", "p")]
     assert source.healthy() is None
 
