@@ -27,7 +27,7 @@ LEVELS: Final = (*REQUIRED, "advanced")
 _TESTS_SHOWN: Final = 2
 
 _RANGE: Final = re.compile(
-    r"(?<![\w-])((?:OP-)?[A-Z]{2,})-(\d\d)(?:\s*(?:to|\.\.)\s*(?:\1-)?(\d\d))?\b"
+    r"(?<![\w-])((?:OP-)?[A-Z]{2,})-(\d\d)([a-z]?)(?:\s*(?:to|\.\.)\s*(?:\1-)?(\d\d))?\b"
 )
 
 
@@ -73,7 +73,10 @@ class Section:
 
 def ids_in(text: str) -> Iterator[str]:
     """Every row that a text names, ranges written out."""
-    for prefix, first, last in _RANGE.findall(text):
+    for prefix, first, letter, last in _RANGE.findall(text):
+        if letter:  # a row that came between two others
+            yield f"{prefix}-{first}{letter}"
+            continue
         for number in range(int(first), int(last or first) + 1):
             yield f"{prefix}-{number:02}"
 

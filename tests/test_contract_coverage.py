@@ -44,6 +44,7 @@ def test_every_row_that_matters_has_a_test_or_is_left_out_for_a_reason(
         ("from RL-01 to LE-02", ["RL-01", "LE-02"]),
         ("OP-REC-01, BP-02", ["OP-REC-01", "BP-02"]),
         ("OP-REC-01 to OP-REC-03", ["OP-REC-01", "OP-REC-02", "OP-REC-03"]),
+        ("WQ-07a, WQ-08", ["WQ-07a", "WQ-08"]),
         ("UTF-8, RFC-3339, HTTP-404", []),
     ],
 )

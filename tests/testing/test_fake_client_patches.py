@@ -93,6 +93,26 @@ def test_a_patch_that_cannot_be_applied_is_refused(patch, kind, error):
         client.resource(Foo).namespace("ns").patch("a", patch, kind)
 
 
+def test_an_object_without_a_kind_takes_no_patch():
+    """FAKE-13: and says what it lacks."""
+    client = FakeClient()
+    client.tracker.create(DYNAMIC_PODS, {"metadata": {"name": "p", "namespace": "ns"}})
+
+    with pytest.raises(BadRequestError, match=r"'p' must say its apiVersion and kind"):
+        client.resource(DYNAMIC_PODS).namespace("ns").patch("p", {"spec": {}})
+
+
+@pytest.mark.parametrize("realism", [Realism.NONE, Realism.OWNERSHIP])
+def test_what_is_applied_must_be_an_object(realism):
+    """FAKE-14."""
+    client = FakeClient(pod(), realism=realism)
+
+    with pytest.raises(BadRequestError, match=r"object.*'x'"):
+        client.resource(DYNAMIC_PODS).namespace("ns").patch(
+            "p", "x", PatchKind.APPLY, field_manager="me"
+        )
+
+
 # Apply
 
 

@@ -9,6 +9,7 @@ from clientgo.meta import (
     BadRequestError,
     ConflictError,
     GroupVersionResource,
+    InternalServerError,
     InvalidError,
     ListMeta,
     NotFoundError,
@@ -17,7 +18,7 @@ from clientgo.meta import (
 )
 from clientgo.testcluster.fields.managed_fields import ApplyConflictError
 from clientgo.testing import AutoClock, ObjectTracker, Realism
-from clientgo.testing.tracker.object_tracker import WriteOptions
+from clientgo.testing.tracker.writes import WriteOptions
 from tests.testing.builders import FOOS, PODS, Foo, foo, pod, told
 
 ME = WriteOptions(writer="me")
@@ -200,6 +201,41 @@ def test_a_watch_that_nobody_reads_holds_up_nobody():
     assert len(watch.read()) == 1000
 
 
+UNREADABLE = [
+    pytest.param({"metadata": "x"}, r"Expected `object`.*\$\.metadata", id="metadata"),
+    pytest.param({"metadata": {"name": 5}}, r"Expected `str`.*\$\.metadata\.name", id="name"),
+    pytest.param({"metadata": {"name": "p", "labels": [1]}}, r"\$\.metadata\.labels", id="labels"),
+    pytest.param({"kind": 3, "metadata": {"name": "p"}}, r"Expected `str`.*\$\.kind", id="kind"),
+    pytest.param({"apiVersion": 3, "metadata": {"name": "p"}}, r"\$\.apiVersion", id="apiVersion"),
+]
+
+
+@pytest.mark.parametrize(("fields", "problem"), UNREADABLE)
+def test_an_object_whose_header_no_client_could_read_is_refused(fields, problem):
+    """FAKE-06: client-go cannot make such an object; a server answers 400."""
+    tracker = ObjectTracker()
+    broken = pod(namespace="") | fields
+
+    for write in (
+        lambda: tracker.create(PODS, broken),
+        lambda: tracker.update(PODS, broken),
+        lambda: tracker.apply(PODS, broken, "", ME),
+        lambda: tracker.add(broken),
+    ):
+        with pytest.raises(BadRequestError, match=problem):
+            write()
+    assert tracker.list(PODS) == []
+
+
+def test_a_change_that_breaks_the_header_stores_nothing():
+    tracker = ObjectTracker()
+    tracker.add(pod())
+
+    with pytest.raises(BadRequestError, match=r"\$\.metadata\.labels"):
+        tracker.patch(PODS, "ns", "p", lambda live: pod() | {"metadata": {"labels": 3}})
+    assert tracker.list(PODS) == [pod()]
+
+
 def test_a_failing_change_stores_nothing():
     tracker = ObjectTracker()
     tracker.add(foo("a", replicas=1))
@@ -322,6 +358,19 @@ def test_lists_are_taken_apart(seed):
     assert {(obj["apiVersion"], obj["kind"]) for obj in stored} == {("v1", "Pod")}
 
 
+@pytest.mark.parametrize(
+    ("items", "error", "problem"),
+    [
+        ("x", ValueError, "the items of a PodList are a list, not 'x'"),
+        ([3], TypeError, "a int is no API object"),
+        ([None], TypeError, "a NoneType is no API object"),
+    ],
+)
+def test_a_list_of_what_are_no_objects_is_refused(items, error, problem):
+    with pytest.raises(error, match=problem):
+        ObjectTracker().add({"apiVersion": "v1", "kind": "PodList", "items": items})
+
+
 def test_a_seed_must_say_its_kind():
     with pytest.raises(ValueError, match="'a' does not say its apiVersion and kind"):
         ObjectTracker().add({"metadata": {"name": "a"}})
@@ -364,6 +413,20 @@ def test_a_stale_version_is_a_conflict_if_versions_are_wanted():
     assert versions == ["2", "3", "4"]
 
 
+def test_versions_of_all_resources_compare_if_one_counter_is_wanted():
+    """FAKE-07a."""
+    tracker = ObjectTracker(Realism.VERSIONS | Realism.ONE_COUNTER)
+    a_foo = tracker.create(FOOS, foo("a"))
+    a_pod = tracker.create(PODS, pod())
+    watch = tracker.watch(FOOS, since=tracker.resource_version(FOOS))
+    changed = tracker.update(FOOS, a_foo)
+
+    versions = [obj["metadata"]["resourceVersion"] for obj in (a_foo, a_pod, changed)]
+    assert versions == ["2", "3", "4"]
+    assert tracker.resource_version(FOOS) == tracker.resource_version(PODS) == 4
+    assert told(watch.read()) == ["MODIFIED a"]
+
+
 def test_names_are_generated_if_they_are_wanted():
     """FAKE-15."""
     tracker = ObjectTracker(Realism.NAMES)
@@ -401,3 +464,23 @@ def test_a_full_update_takes_over_what_it_changes():
 
     with pytest.raises(ApplyConflictError, match='"you"'):
         tracker.apply(FOOS, foo("a", replicas=3).to_dict(), "ns", ME)
+
+
+@pytest.mark.parametrize("write", ["create", "update"])
+def test_an_object_that_does_not_fit_its_type_has_no_owners(write):
+    """FAKE-14: a fake does not validate."""
+    tracker = ObjectTracker(Realism.OWNERSHIP)
+    tracker.add(*[pod()] * (write == "update"))
+    stored = getattr(tracker, write)(PODS, pod(containers=3), "ns", ME)
+
+    assert stored["spec"] == {"containers": 3}
+    assert "managedFields" not in stored["metadata"]
+
+
+def test_applying_what_does_not_fit_its_type_is_refused_as_a_server_does():
+    """FAKE-14: with a 500."""
+    tracker = ObjectTracker(Realism.OWNERSHIP)
+
+    with pytest.raises(InternalServerError, match=r"\.spec\.containers: expected list, got 3"):
+        tracker.apply(PODS, pod(containers=3), "ns", ME)
+    assert tracker.list(PODS) == []

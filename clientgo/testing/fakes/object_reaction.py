@@ -18,9 +18,9 @@ from clientgo.meta import BadRequestError, SelectorError, Status, parse_label_se
 from clientgo.meta.json_values import JSONObject
 from clientgo.testing.fake_source import FakeStream
 from clientgo.testing.fakes.actions import Action, Verb
-from clientgo.testing.tracker.object_tracker import ObjectTracker, WriteOptions
-from clientgo.testing.tracker.patching import patched
+from clientgo.testing.tracker.object_tracker import ObjectTracker
 from clientgo.testing.tracker.realism import Realism
+from clientgo.testing.tracker.writes import WriteOptions, patched
 
 
 class ObjectReaction:
@@ -84,6 +84,8 @@ class ObjectReaction:
 
     def _patch(self, action: Action) -> JSONObject:
         if action.patch_kind == PatchKind.APPLY and Realism.OWNERSHIP in self._tracker.realism:
+            if not isinstance(action.body, dict):
+                raise BadRequestError.of(f"what is applied is an object, not {action.body!r:.100}")
             return self._tracker.apply(
                 action.resource,
                 action.body,

@@ -8,8 +8,9 @@ Does not promise what a server does: objects are not defaulted, validated, prune
 collected, and a status is not kept apart from a spec. :class:`Realism` switches some of it on,
 ``clientgo.testcluster.server.EmbeddedAPIServer`` has all of it.
 
-Upstream: client-go ``testing`` ObjectTracker. Differs in that an object without a name is refused
-immediately, and that a full watch cannot fail the write that filled it.
+Upstream: client-go ``testing`` ObjectTracker. Differs in that an object without a name, or whose
+metadata no client could read, is refused immediately, and that a full watch cannot fail the write
+that filled it. Why it is not the server: ``clientgo.testing.tracker``.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import builtins
 import itertools
 import threading
 import uuid
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from clientgo.meta import (
     AlreadyExistsError,
@@ -37,26 +39,14 @@ from clientgo.meta import (
 from clientgo.meta.json_values import JSONObject, copy_json
 from clientgo.meta.timestamps import format_time
 from clientgo.testing.fake_source import FakeStream
-from clientgo.testing.tracker.field_ownership import FieldOwnership
 from clientgo.testing.tracker.realism import Realism
-from clientgo.testing.tracker.seeds import ResourceLike, gvr_of, plain_of, seeds
+from clientgo.testing.tracker.seeds import ResourceLike, check_header, gvr_of, plain_of, seeds
+from clientgo.testing.tracker.writes import PLAIN_WRITE, WriteOptions, applied, owned
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
 
 _Change: TypeAlias = Callable[[JSONObject | None], JSONObject]
 """From the stored object, None if there is none, to the one to store."""
-
-
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
-    """``writer`` owns the fields of a write to ``subresource``; ``dry_run`` stores nothing."""
-
-    writer: str = ""
-    subresource: str = ""
-    dry_run: bool = False
-
-
-PLAIN_WRITE: Final = WriteOptions()
 
 
 @uncopyable("it has locks; make one in each process")
@@ -68,14 +58,15 @@ class ObjectTracker:
     ``Realism.VERSIONS`` :class:`~clientgo.meta.ConflictError`.
 
     Each resource has a version: 1 while it is empty, one more after every create and update, the
-    same after a delete. Lists carry it; objects keep the one they came with.
+    same after a delete. Lists carry it; objects keep the one they came with. With
+    ``Realism.ONE_COUNTER`` all resources have the same.
     """
 
     def __init__(self, realism: Realism = Realism.NONE, *, clock: Clock = REAL_CLOCK) -> None:
         self.realism = realism
         self._clock = clock
-        self._ownership = FieldOwnership(clock)
         self._lock = threading.Lock()
+        self._versions: defaultdict[GroupVersionResource | None, int] = defaultdict(lambda: 1)
         self._collections: dict[GroupVersionResource, _Collection] = {}
         self._numbers = itertools.count(1)
 
@@ -162,9 +153,7 @@ class ObjectTracker:
         key = ObjectName(_ensure_namespace(config, namespace), config["metadata"].get("name") or "")
 
         def change(live: JSONObject | None) -> JSONObject:
-            return self._ownership.apply(
-                live, config, options.writer, options.subresource, force=force
-            )
+            return applied(live, config, options, self._clock.time, force=force)
 
         return self._write(gvr_of(resource), key, change, options)
 
@@ -182,7 +171,7 @@ class ObjectTracker:
     def resource_version(self, resource: ResourceLike) -> int:
         """The version that a list of the resource carries now."""
         with self._lock:
-            return self._collection_locked(gvr_of(resource)).version
+            return self._versions[self._counter(gvr_of(resource))]
 
     def delete(
         self,
@@ -233,10 +222,11 @@ class ObjectTracker:
             live = stored.copy() if stored else None
             new = change(live)
             _check_name(new, key)
-            self._simulate_locked(gvr, live, new)
+            version = self._versions[self._counter(gvr)] + 1
+            self._simulate(gvr, live, new, version)
             if not options.dry_run:
-                collection.version += 1
-                collection.objects[key] = _Stored(copy_json(new), collection.version)
+                self._versions[self._counter(gvr)] = version
+                collection.objects[key] = _Stored(copy_json(new), version)
                 kind = EventType.MODIFIED if stored else EventType.ADDED
                 collection.tell(kind, key.namespace, new)
             return new
@@ -245,9 +235,11 @@ class ObjectTracker:
         """The same change, after which the writer owns what it changed, if that is wanted."""
         if Realism.OWNERSHIP not in self.realism:
             return change
-        return lambda live: self._ownership.update(
-            live, change(live), options.writer, options.subresource
-        )
+        return lambda live: owned(live, change(live), options, self._clock.time)
+
+    def _counter(self, gvr: GroupVersionResource) -> GroupVersionResource | None:
+        """What the version is counted for: a resource, or None for all together."""
+        return None if Realism.ONE_COUNTER in self.realism else gvr
 
     def _collection_locked(self, gvr: GroupVersionResource) -> _Collection:
         return self._collections.setdefault(gvr, _Collection())
@@ -271,8 +263,8 @@ class ObjectTracker:
             name = metadata["name"] = f"{prefix}{next(self._numbers):05}"
         return name
 
-    def _simulate_locked(
-        self, gvr: GroupVersionResource, live: JSONObject | None, new: JSONObject
+    def _simulate(
+        self, gvr: GroupVersionResource, live: JSONObject | None, new: JSONObject, version: int
     ) -> None:
         """Do to ``new`` what a server would, as far as that is wanted."""
         metadata = new["metadata"]
@@ -285,7 +277,7 @@ class ObjectTracker:
                     metadata["name"],
                     "has been modified; apply your changes to the latest version",
                 )
-            metadata["resourceVersion"] = str(self._collection_locked(gvr).version + 1)
+            metadata["resourceVersion"] = str(version)
         if Realism.IDENTITY in self.realism:
             if live is None:
                 metadata["uid"] = str(uuid.UUID(int=next(self._numbers)))
@@ -311,7 +303,6 @@ class _Stored:
 class _Collection:
     """The objects of one resource and who watches them; guarded by the tracker's lock."""
 
-    version: int = 1
     objects: dict[ObjectName, _Stored] = field(default_factory=dict)
     watches: list[tuple[str, FakeStream]] = field(default_factory=list)
 
@@ -343,10 +334,9 @@ def _ensure_namespace(new: JSONObject, namespace: str) -> str:
 
 
 def _check_name(new: JSONObject, key: ObjectName) -> None:
-    metadata = new.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
+    name = check_header(new)
     if name != key.name:
-        raise BadRequestError.of(f"the name of the object ({name}) is not {key.name!r} any more")
+        raise BadRequestError.of(f"the name of the object ({name!r}) is not {key.name!r} any more")
 
 
 def _about(

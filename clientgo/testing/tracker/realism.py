@@ -28,3 +28,6 @@ class Realism(enum.Flag):
 
     OWNERSHIP = enum.auto()
     """Fields have owners in ``managedFields``; applying creates, merges and conflicts by them."""
+
+    ONE_COUNTER = enum.auto()
+    """All resources share one version counter, so that versions of different kinds compare."""

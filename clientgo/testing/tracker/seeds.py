@@ -9,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+import msgspec
+
 from clientgo.meta import (
     APIResource,
+    BadRequestError,
     GroupVersion,
     GroupVersionResource,
     ObjectList,
+    ObjectMeta,
     Resource,
     resource_of,
     to_plain,
 )
+from clientgo.meta.decoding import convert_leniently
 from clientgo.meta.json_values import JSONObject, copy_json
 
 ResourceLike: TypeAlias = GroupVersionResource | APIResource | type[Resource]
@@ -31,18 +36,41 @@ def gvr_of(resource: ResourceLike) -> GroupVersionResource:
     return (resource if isinstance(resource, APIResource) else resource_of(resource)).gvr
 
 
+class _Header(msgspec.Struct, rename="camel"):
+    metadata: ObjectMeta
+    api_version: str = ""
+    kind: str = ""
+
+
+def check_header(plain: Mapping[str, Any]) -> str:
+    """Return the name of an object whose header a client can read.
+
+    Raises :class:`~clientgo.meta.BadRequestError` for any other.
+    """
+    header = {name: plain[name] for name in _Header.__struct_encode_fields__ if name in plain}
+    try:
+        return convert_leniently(header, _Header).metadata.name
+    except msgspec.ValidationError as error:
+        raise BadRequestError.of(f"the header of the object cannot be read: {error}") from error
+
+
 def plain_of(obj: Any) -> JSONObject:
-    """Any object as JSON values of its own, with metadata; ``TypeError`` for what is no object."""
+    """Any object as JSON values of its own, with metadata.
+
+    Raises ``TypeError`` for what is no object, :class:`~clientgo.meta.BadRequestError` for one
+    whose header cannot be read.
+    """
     plain: JSONObject = copy_json(to_plain(obj))
     plain["metadata"] = plain.get("metadata") or {}
+    check_header(plain)
     return plain
 
 
 def seeds(obj: Any) -> Iterator[tuple[GroupVersionResource, JSONObject]]:
     """The object, or each item of a list, as JSON values of its own, with its resource.
 
-    Raises ``TypeError`` for a value that is no API object, ``ValueError`` for an object that does
-    not say its kind.
+    Raises as :func:`plain_of` does, and ``ValueError`` for an object that does not say its kind and
+    for a list without items.
     """
     if isinstance(obj, ObjectList):
         for item in obj.items:
@@ -50,8 +78,11 @@ def seeds(obj: Any) -> Iterator[tuple[GroupVersionResource, JSONObject]]:
         return
     plain = plain_of(obj)
     if _is_list(plain):
-        for item in plain["items"] or ():
-            yield from seeds(_complete(item, plain))
+        items = plain["items"] or []
+        if not isinstance(items, list):
+            raise ValueError(f"the items of a {plain['kind']} are a list, not {items!r:.100}")
+        for item in items:
+            yield from seeds(_complete(to_plain(item), plain))
     elif isinstance(obj, Resource):
         yield resource_of(type(obj)).gvr, plain
     else:

@@ -18,10 +18,12 @@ from clientgo.meta.patches import (
     InapplicablePatchError,
     PatchError,
     UnprocessablePatchError,
-    apply_json_patch,
-    apply_merge_patch,
 )
-from clientgo.testcluster.fields.strategic_merge import apply_strategic_merge_patch
+from clientgo.testcluster.fields.patch_kinds import (
+    JSON_PATCH,
+    STRATEGIC_PATCH,
+    patch_functions,
+)
 from clientgo.testcluster.server.http.bodies import parse_json
 from clientgo.testcluster.server.http.messages import Request
 from clientgo.testcluster.server.resources.errors import (
@@ -34,9 +36,6 @@ from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.deep_values import MOST_LEVELS, fold, unfold
 from clientgo.testcluster.server.storage.storage import Object
 
-JSON_PATCH = "application/json-patch+json"
-MERGE_PATCH = "application/merge-patch+json"
-STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 _OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
@@ -68,7 +67,7 @@ def read_patch(request: Request, resource: Resource) -> Patch:
     """
     check_patch_type(request, resource)
     kind = patch_type(request)
-    apply_patch = _patch_types(resource)[kind]
+    apply_patch = patch_functions(resource.strategy.patch_schema)[kind]
     patch, duplicates = parse_json(request.body)
     deep = kind != STRATEGIC_PATCH and is_deeper_than(request.body, MOST_LEVELS)
     if deep:
@@ -118,7 +117,7 @@ def check_patch_type(request: Request, resource: Resource) -> None:
     Raises:
         RequestError: 415.
     """
-    types = [*_patch_types(resource), APPLY_PATCH]
+    types = [*patch_functions(resource.strategy.patch_schema), APPLY_PATCH]
     if patch_type(request) not in types:
         raise unsupported_media_type(types)
 
@@ -141,18 +140,6 @@ def _check_operations(patch: Any) -> None:
             "RequestEntityTooLarge",
             f"The allowed maximum operations in a JSON patch is {_OPERATIONS}, got {len(patch)}",
         )
-
-
-def _patch_types(resource: Resource) -> dict[str, Callable[[Any, Any], Any]]:
-    types: dict[str, Callable[[Any, Any], Any]] = {
-        JSON_PATCH: apply_json_patch,
-        MERGE_PATCH: apply_merge_patch,
-    }
-    if (schema := resource.strategy.patch_schema) is not None:
-        types[STRATEGIC_PATCH] = lambda current, patch: apply_strategic_merge_patch(
-            current, patch, schema
-        )
-    return types
 
 
 def is_apply(request: Request) -> bool:
