@@ -47,7 +47,13 @@ class Block:
 
 def pages() -> list[Path]:
     """Every page of the site, and the other pages that a reader is sent to."""
-    others = ["README.md", "CONTRIBUTING.md", "examples/README.md", "examples/cronjob/README.md"]
+    others = [
+        "README.md",
+        "CONTRIBUTING.md",
+        "tests/README.md",
+        "examples/README.md",
+        "examples/cronjob/README.md",
+    ]
     return [*(ROOT / name for name in others), *sorted(DOCS.rglob("*.md"))]
 
 
