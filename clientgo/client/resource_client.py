@@ -357,6 +357,9 @@ class ResourceClient(Generic[T]):
     ) -> dict[str, Any]:
         """The object as JSON values, told what it is where it does not say so itself."""
         plain = to_plain(obj)
+        metadata = plain.get("metadata")
+        if metadata is not None and not isinstance(metadata, Mapping):
+            raise RequestError(f"metadata must be an object, not {metadata!r:.100}")
         if not subresource:
             plain["apiVersion"] = plain.get("apiVersion") or self.resource.api_version
             plain["kind"] = plain.get("kind") or self.resource.kind

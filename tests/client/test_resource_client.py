@@ -187,6 +187,34 @@ def test_the_namespace_is_checked_everywhere(server, client, call):
     assert server.requests == []
 
 
+@pytest.mark.parametrize(
+    ("metadata", "problem"),
+    [
+        ("x", "metadata must be an object, not 'x'"),
+        (["a"], r"metadata must be an object, not \['a'\]"),
+        ({"name": 5, "namespace": "default"}, "5 cannot be a name"),
+        ({"name": ["a"], "namespace": "default"}, r"\['a'\] cannot be a name"),
+        ({"name": "a", "namespace": 3}, "3 cannot be a namespace"),
+    ],
+)
+@pytest.mark.parametrize("call", ["update", "update_status", "apply"])
+def test_metadata_that_can_address_nothing_is_refused(server, client, call, metadata, problem):
+    """DYN-02."""
+    foos = client.resource(Foo)
+    options = {"field_manager": "me"} if call == "apply" else {}
+
+    with pytest.raises(RequestError, match=problem):
+        getattr(foos, call)({"metadata": metadata}, **options)
+    assert server.requests == []
+
+
+def test_a_new_object_whose_metadata_is_no_object_is_refused(server, client):
+    """DYN-02."""
+    with pytest.raises(RequestError, match="metadata must be an object, not 'x'"):
+        client.resource(Foo).namespace("default").create({"metadata": "x"})
+    assert server.requests == []
+
+
 def test_a_client_for_all_namespaces_takes_the_objects_own(server, client):
     foos = client.resource(Foo)
 

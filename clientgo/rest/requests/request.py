@@ -305,7 +305,10 @@ class Request:
         parts += self._subresources
         return parts[0] + "".join(f"/{quote(part, safe=_UNESCAPED)}" for part in parts[1:])
 
-    def _is_segment(self, what: str, text: str) -> bool:
+    def _is_segment(self, what: str, text: object) -> bool:
+        if not isinstance(text, str):  # from the metadata of an object that a program has built
+            self._wrong(f"{text!r} cannot be a {what}, which is a text")
+            return False
         if text and text not in (".", "..") and "/" not in text and "%" not in text:
             return True
         self._wrong(f"{text!r} cannot be a {what}: no empty text, '.', '..', '/' or '%'")
