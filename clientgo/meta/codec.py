@@ -306,7 +306,7 @@ class Codec(Generic[T]):
         except RecursionError:
             return Undecodable(too_deep(raw), raw, identity_of(raw))
         except REFUSALS as error:
-            return Undecodable(str(error), raw, ObjectMeta())
+            return Undecodable(str(error), raw, identity_of(raw))
         reason = _not_text(raw)
         if reason is not None:
             return Undecodable(reason, raw, obj.metadata)
@@ -317,7 +317,7 @@ class Codec(Generic[T]):
         try:
             plain = msgspec.json.decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            return Undecodable(reason, raw, ObjectMeta())
+            return Undecodable(reason, raw, identity_of(raw))
         try:
             obj = convert_leniently(plain, self.type)
         except msgspec.ValidationError:

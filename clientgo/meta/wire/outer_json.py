@@ -98,12 +98,12 @@ def raw_event_of(line: bytes) -> RawEvent:
 
 
 def identity_of(raw: bytes) -> ObjectMeta:
-    """The name of an object that is nested too deeply; empty if it cannot be read."""
+    """Return the identity of an object that does not decode; empty if it cannot be read."""
     try:
         metadata = members_of(members_of(raw)["metadata"])
         known = [name for name in IDENTITY if metadata.get(name, b"").startswith(b'"')]
         return decode(_object_of(metadata, known), ObjectMeta)
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, msgspec.MsgspecError):
         return ObjectMeta()
 
 
