@@ -25,7 +25,7 @@ import pytest
 from benchmarks.rounds import rounds
 from benchmarks.store_cells import INDEXES
 from clientgo.cache import DeltaFIFO, Indexer, Reflector, meta_namespace_index
-from clientgo.cache.informer.delta_processor import DeltaProcessor
+from clientgo.cache.informer.controller import DeltaProcessor
 from clientgo.cache.informer.handlers import HandlerFuncs
 from clientgo.cache.informer.listener import Listener
 from clientgo.cache.informer.notifications import Chunk

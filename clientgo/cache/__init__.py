@@ -11,17 +11,18 @@ Data flows one way: a :class:`Reflector` reads the API server and writes a :clas
 consumer writes the :class:`Indexer` and calls the event handlers. All other code reads.
 
 Folders, each of which imports only those after it: ``client_go`` (parts of client-go's surface that
-nothing here uses), ``informer``, ``reflector``, ``queues``, ``store``.
+nothing here uses), ``informer``, ``reflector``, ``queues``, ``store``. ``hops.py`` is for tracers.
 """
 
-from clientgo.cache.client_go.async_tracker import AsyncTracker
-from clientgo.cache.client_go.constructors import new_informer, new_namespace_keyed_reflector
-from clientgo.cache.client_go.deleted_object import DeletedObject
 from clientgo.cache.client_go.expiration_cache import ExpirationCache, ExpirationPolicy, ttl_policy
-from clientgo.cache.client_go.fifo import FIFO
+from clientgo.cache.client_go.helpers import (
+    DeletedObject,
+    new_informer,
+    new_namespace_keyed_reflector,
+    watch_list_options,
+)
 from clientgo.cache.client_go.pager import ListPager
-from clientgo.cache.client_go.watch_list_options import watch_list_options
-from clientgo.cache.informer.controller import Controller
+from clientgo.cache.informer.controller import DELTA_FIFO, REAL_FIFO, Controller, QueueChoice
 from clientgo.cache.informer.handlers import (
     FilteringHandler,
     HandlerFuncs,
@@ -37,7 +38,6 @@ from clientgo.cache.informer.shared_informer import (
     Registration,
     SharedIndexInformer,
 )
-from clientgo.cache.informer.sync_tracker import SingleFileTracker
 from clientgo.cache.informer.transforming_store import CompactMetadata, Transform
 from clientgo.cache.informer.wait_for_cache_sync import (
     CacheSyncError,
@@ -45,7 +45,7 @@ from clientgo.cache.informer.wait_for_cache_sync import (
     wait_for_cache_sync,
 )
 from clientgo.cache.queues.delta_fifo import DeltaFIFO
-from clientgo.cache.queues.done_checker import DoneChecker, Latch
+from clientgo.cache.queues.done_checker import AsyncTracker, DoneChecker, Latch, SingleFileTracker
 from clientgo.cache.queues.queue import (
     ChangeError,
     Deltas,
@@ -53,11 +53,9 @@ from clientgo.cache.queues.queue import (
     QueueClosedError,
     QueueMetrics,
     QueueStatistics,
-    Replacement,
     newest,
     oldest,
 )
-from clientgo.cache.queues.queue_choice import DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE, QueueChoice
 from clientgo.cache.queues.real_fifo import RealFIFO
 from clientgo.cache.reflector.health import ReflectorStatistics
 from clientgo.cache.reflector.list_watch import (
@@ -66,8 +64,9 @@ from clientgo.cache.reflector.list_watch import (
     ListWatchError,
     WatchStream,
 )
+from clientgo.cache.reflector.options import ReflectorOptions
 from clientgo.cache.reflector.reflector import Reflector
-from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
+from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType, Replacement
 from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import (
     NAMESPACE_INDEX,
@@ -127,7 +126,6 @@ __all__ = [
     "QueueClosedError",
     "QueueStatistics",
     "QueueMetrics",
-    "FIFO",
     # stores
     "Store",
     "Indexer",
@@ -156,7 +154,6 @@ __all__ = [
     "CompactMetadata",
     "DELTA_FIFO",
     "REAL_FIFO",
-    "REAL_FIFO_SINGLE",
     "ResourceEventHandler",
     "HandlerFuncs",
     "FilteringHandler",
@@ -170,6 +167,7 @@ __all__ = [
     "AsyncTracker",
     # what informers are made of
     "Reflector",
+    "ReflectorOptions",
     "ReflectorStatistics",
     "Controller",
     "new_informer",

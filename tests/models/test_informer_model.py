@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from clientgo.cache import (
     DELTA_FIFO,
     REAL_FIFO,
-    REAL_FIFO_SINGLE,
     DeletedFinalStateUnknown,
     QueueChoice,
     ResourceEventHandler,
@@ -38,7 +37,7 @@ from tests.cache.builders import Foo, foo, ref
 from tests.cache.running import Notes, no_delays, running
 
 NAMES = st.sampled_from("abcd")
-QUEUES = st.sampled_from([DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE])
+QUEUES = st.sampled_from([DELTA_FIFO, REAL_FIFO])
 
 Action = Callable[[FakeSource], Any]
 

@@ -13,7 +13,6 @@ from clientgo.api.core_v1 import Pod
 from clientgo.cache import (
     DELTA_FIFO,
     REAL_FIFO,
-    REAL_FIFO_SINGLE,
     CompactMetadata,
     DeletedFinalStateUnknown,
     FilteringHandler,
@@ -175,7 +174,7 @@ class InformerRun(SoakClient):
         self._split = rng.random() < 0.3
         self._resync = rng.choice((0.0, 0.0, 1.0))
         source, expected = self._source(client)
-        queue = rng.choice((DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE))
+        queue = rng.choice((DELTA_FIFO, REAL_FIFO))
         streamed, page = rng.random() < 0.5, rng.choice((0, 0, 7, 50))
         self.name = (
             f"informer {number} of {self.kind.__name__} ({getattr(expected, '__name__', 'dict')},"

@@ -16,6 +16,10 @@ RULES: dict[str, str] = {
     "pages; an event that the store refuses is not lost but leads to a list; resyncs keep their "
     "beat over lists; a stream is stopped on every path; nothing is called once stopped. One case "
     "lost the group of its Tables when it was recorded",
+    "delta_fifo": "objects are transformed before they come to a queue: a case is compared up to "
+    "the first object that its transformer refuses. A list yields Replaced, where client-go yields "
+    "Sync unless it is asked for Replaced",
+    "real_fifo": "see delta_fifo: objects are transformed before they come to a queue",
     "filtering_handler": "a tombstone without an object passes every filter: its object may have "
     "passed, and then the handler must learn that it is gone",
     "shared_informer": "see informer_differences: what is true of the reflector; and the objects "

@@ -7,10 +7,11 @@ from typing import Any
 
 from clientgo.cache import (
     REAL_FIFO,
-    REAL_FIFO_SINGLE,
     DeletedFinalStateUnknown,
     FilteringHandler,
     InformerStateError,
+    QueueChoice,
+    RealFIFO,
     Registration,
     ResourceEventHandler,
     SharedIndexInformer,
@@ -23,6 +24,11 @@ from tests.vectors.objects import reference
 from tests.vectors.scripted_source import RestClock, ScriptedSource, check_calls
 
 WIDGET = GroupVersionKind("example.com", "v1", "Widget")
+
+WITHOUT_ATOMIC_FIFO = QueueChoice(
+    lambda store, **options: RealFIFO(known_objects=store, **options), keeps_order=False
+)
+"""The queue of client-go's informers without that gate."""
 
 
 class RecordingHandler(ResourceEventHandler[Any]):
@@ -74,7 +80,7 @@ class InformerReplay:
             WIDGET,
             resync_period=seconds(config["default_resync_ns"]),
             indexers={name: INDEXERS[name] for name in config.get("indexers", [])},
-            queue=REAL_FIFO if gates["AtomicFIFO"] else REAL_FIFO_SINGLE,
+            queue=REAL_FIFO if gates["AtomicFIFO"] else WITHOUT_ATOMIC_FIFO,
             stream_initial_list=gates["WatchListClient"],
             transform=append_t_and_refuse_bad if "transform" in config else None,
             clock=self._clock,

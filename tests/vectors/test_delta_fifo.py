@@ -14,9 +14,5 @@ from tests.vectors.queue_replay import QueueReplay
 @pytest.mark.parametrize("case", params("delta_fifo"))
 def test_delta_fifo_behaves_as_recorded(case: dict[str, Any]) -> None:
     replay = QueueReplay(case["config"])
-    queue = DeltaFIFO(
-        known_objects=replay.known_objects,
-        transformer=replay.transformer,
-        emit_replaced=case["config"]["emit_delta_type_replaced"],
-    )
+    queue = DeltaFIFO(known_objects=replay.known_objects)
     replay.run(queue, case["steps"])

@@ -17,7 +17,6 @@ def test_real_fifo_behaves_as_recorded(case: dict[str, Any]) -> None:
     replay = QueueReplay(config)
     queue = RealFIFO(
         known_objects=replay.known_objects,
-        transformer=replay.transformer,
         emit_bookmarks=config["emit_delta_type_bookmark"],
     )
     assert config["atomic_events"] is (replay.known_objects is None)

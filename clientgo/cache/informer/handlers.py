@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from clientgo.cache.hops import called
 from clientgo.cache.store.changes import DeletedFinalStateUnknown
+from clientgo.observe.trace import Trace
 
 T = TypeVar("T")
 
@@ -149,6 +151,32 @@ class ViewingHandler(ResourceEventHandler[Any]):
 
     def __str__(self) -> str:
         return handler_name(self._handler)
+
+
+class TracedHandler(ResourceEventHandler[Any]):
+    """Notes every call of ``handler`` before it makes it."""
+
+    def __init__(self, handler: ResourceEventHandler[Any], trace: Trace, of: str) -> None:
+        self._handler = handler
+        self._name = handler_name(handler)
+        self._trace = trace
+        self._of = of
+
+    def on_add(self, obj: Any, is_in_initial_list: bool) -> None:
+        self._trace.note_all(self._of, called, self._name, "add", obj)
+        self._handler.on_add(obj, is_in_initial_list)
+
+    def on_update(self, old: Any, new: Any) -> None:
+        self._trace.note_all(self._of, called, self._name, "update", new)
+        self._handler.on_update(old, new)
+
+    def on_resync(self, old: Any, new: Any) -> None:
+        self._trace.note_all(self._of, called, self._name, "resync", new)
+        self._handler.on_resync(old, new)
+
+    def on_delete(self, obj: Any) -> None:
+        self._trace.note_all(self._of, called, self._name, "delete", obj)
+        self._handler.on_delete(obj)
 
 
 def last_known_state(obj: T | DeletedFinalStateUnknown) -> T | None:

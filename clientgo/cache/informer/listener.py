@@ -25,8 +25,8 @@ from clientgo.cache.informer.notifications import (
     Notification,
     subject_of,
 )
-from clientgo.cache.informer.sync_tracker import SingleFileTracker
-from clientgo.cache.reflector.quarantine import key_for_report
+from clientgo.cache.queues.done_checker import SingleFileTracker
+from clientgo.cache.store.keys import key_for_report
 from clientgo.util.clock import Clock
 from clientgo.util.process import SupervisedThread
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from clientgo.cache.reflector.quarantine import key_for_report
+from clientgo.cache.store.keys import key_for_report
 from clientgo.meta import ObjectDecodeError, Resource, Unstructured
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import CopyableError, uncopyable

@@ -18,7 +18,7 @@ from clientgo.cache.store.keys import deletion_handling_meta_namespace_key
 class Kind:
     """What happened to an object in the cache, and what the notification carries.
 
-    Plain text: the garbage collector does not visit a tuple twice that has no member of an enum.
+    Plain text, no enum: see ``store/parts.py``.
     """
 
     ADD: Final = "add"

@@ -19,43 +19,38 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, Unpack
 
-from clientgo.cache.informer.controller import Controller
-from clientgo.cache.informer.delta_processor import DeltaProcessor
+from clientgo.cache.informer.controller import DELTA_FIFO, Controller, DeltaProcessor, QueueChoice
 from clientgo.cache.informer.handlers import (
     HandlerFuncs,
     ResourceEventHandler,
+    TracedHandler,
     ViewingHandler,
     handler_name,
 )
-from clientgo.cache.informer.hops import TracedHandler
 from clientgo.cache.informer.identity import InformerIdentity, InformerMetrics
 from clientgo.cache.informer.listener import HighWater, Listener, ListenerStatistics
 from clientgo.cache.informer.mutation_detector import MutationDetector, mutation_detector_enabled
 from clientgo.cache.informer.notifications import Chunk, Kind, subject_of
-from clientgo.cache.informer.resync_schedule import ResyncSchedule, checked_period
-from clientgo.cache.informer.shared_processor import SharedProcessor
+from clientgo.cache.informer.shared_processor import ResyncSchedule, SharedProcessor, checked_period
 from clientgo.cache.informer.transforming_store import Transform, TransformingStore
 from clientgo.cache.queues.done_checker import DoneChecker, Latch, wake_waiting
 from clientgo.cache.queues.queue import Deltas, Queue, QueueStatistics
-from clientgo.cache.queues.queue_choice import DELTA_FIFO, QueueChoice
 from clientgo.cache.reflector.health import ReflectorStatistics
 from clientgo.cache.reflector.list_watch import ListerWatcher, check_list_watch
+from clientgo.cache.reflector.options import ReflectorKeywords, ReflectorOptions, options_of
 from clientgo.cache.reflector.quarantine import QuarantineLog
-from clientgo.cache.reflector.reflector import SHORTEST_WATCH_TIMEOUT, Reflector, WatchErrorHandler
+from clientgo.cache.reflector.reflector import Reflector, WatchErrorHandler
 from clientgo.cache.store.changes import DeletedFinalStateUnknown
-from clientgo.cache.store.indexer import Indexer
+from clientgo.cache.store.indexer import Indexer, ViewedIndexer
 from clientgo.cache.store.keys import IndexFunc
 from clientgo.cache.store.store import StoreStatistics
-from clientgo.cache.store.viewed_indexer import ViewedIndexer
 from clientgo.meta import GroupVersionKind
-from clientgo.observe.metrics import MetricsProvider, default_provider
+from clientgo.observe.metrics import default_provider
 from clientgo.observe.trace import active_trace
-from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import CopyableError, uncopyable
 from clientgo.util.process import SupervisedThread, ThreadStartError, refuse_in_child
-from clientgo.util.wait import BackoffManager
 
 _log = logging.getLogger("clientgo.cache.informer")
 
@@ -123,8 +118,8 @@ class SharedIndexInformer(Generic[T]):
     they are cached. ``split_recreated`` turns the update of an object that has another uid into a
     deletion and an addition. ``view`` converts a cached object whenever it is read or handed to a
     handler. ``on_error`` is called for failures to list and watch. With an ``identity`` the
-    informer reports metrics. All other options are those of the
-    :class:`~clientgo.cache.Reflector`.
+    informer reports metrics. The reflector's options are a value,
+    or given as its fields: :class:`~clientgo.cache.ReflectorOptions`.
 
     Creating one starts nothing. Raises :class:`ListWatchError` for a ``lister_watcher`` that is
     none. Source: k8s.io/client-go/tools/cache, SharedIndexInformer.
@@ -142,16 +137,14 @@ class SharedIndexInformer(Generic[T]):
         transform: Transform | None = None,
         split_recreated: bool = False,
         view: Callable[[Any], T] | None = None,
-        page_size: int = 0,
-        min_watch_timeout: float = SHORTEST_WATCH_TIMEOUT,
-        stream_initial_list: bool = True,
-        delays: BackoffManager | None = None,
         on_error: WatchErrorHandler | None = None,
         identity: InformerIdentity | None = None,
-        metrics: MetricsProvider | None = None,
-        clock: Clock = REAL_CLOCK,
+        options: ReflectorOptions | None = None,
+        **keywords: Unpack[ReflectorKeywords],
     ) -> None:
         check_list_watch(lister_watcher)
+        self._options = options = options_of(options, keywords)
+        clock = options.clock
         description = expected.__name__ if isinstance(expected, type) else str(expected or "")
         self.name: Final = name or description or "informer"
         self._store: Final[Indexer[Any]] = Indexer(
@@ -162,12 +155,14 @@ class SharedIndexInformer(Generic[T]):
             self._store if view is None else ViewedIndexer(self._store, view)
         )
         self._lister_watcher = lister_watcher
+        self._expected = expected
+        self._description = description or self.name
         self._queue_choice = queue
         self._default_period = self._check_period = resync_period
         self._transform = transform
         self._on_error = on_error
         self._clock = clock
-        self._metrics = InformerMetrics(metrics or default_provider(), identity)
+        self._metrics = InformerMetrics(options.metrics or default_provider(), identity)
         self._quarantine = QuarantineLog(self.name)
         self._processor = SharedProcessor(clock)
         self._mutation_detector = (
@@ -175,23 +170,12 @@ class SharedIndexInformer(Generic[T]):
         )
         self._deltas = DeltaProcessor(
             self._store,
-            self._notify,
+            self._processor.distribute if self._mutation_detector is None else self._watch_over,
             quarantine=self._quarantine,
             split_recreated=split_recreated,
             name=self.name,
         )
         self._trace = active_trace()
-        self._reflector_options: Final[dict[str, Any]] = {
-            "name": f"{self.name} reflector",
-            "description": description or self.name,
-            "expected": expected,
-            "page_size": page_size,
-            "min_watch_timeout": min_watch_timeout,
-            "stream_initial_list": stream_initial_list,
-            "delays": delays,
-            "metrics": metrics,
-            "clock": clock,
-        }
         self._synced = DoneChecker(self.name, Latch())
         self._numbers = itertools.count(1)
 
@@ -421,13 +405,16 @@ class SharedIndexInformer(Generic[T]):
         reflector = self._reflector = Reflector(
             self._lister_watcher,
             store,
+            name=f"{self.name} reflector",
+            description=self._description,
+            expected=self._expected,
             resync_period=self._check_period,
             should_resync=self._processor.should_resync,
             # What a transform has changed cannot be compared with what arrives.
             stored=self._store.get if self._transform is None else None,
             on_error=self._on_error,
             quarantine=self._quarantine,
-            **self._reflector_options,
+            options=self._options,
         )
         self._phase = _Phase.RUNNING
         return Controller(
@@ -445,11 +432,12 @@ class SharedIndexInformer(Generic[T]):
             if self._reflector is not None:
                 self._reflector.list_again(error)
 
-    def _notify(self, chunk: Chunk) -> None:
-        if self._mutation_detector is not None:
-            for notification in chunk.notifications:
-                if notification[0] is not Kind.DELETE:
-                    self._mutation_detector.add(subject_of(notification))
+    def _watch_over(self, chunk: Chunk) -> None:
+        """Hand notifications to the handlers, and their objects to the mutation detector."""
+        assert self._mutation_detector is not None
+        for notification in chunk.notifications:
+            if notification[0] is not Kind.DELETE:
+                self._mutation_detector.add(subject_of(notification))
         self._processor.distribute(chunk)
 
     def _processed(self) -> None:

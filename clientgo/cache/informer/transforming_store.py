@@ -1,18 +1,19 @@
 """Applies a transform to everything that a reflector writes.
 
 Promises one call for each object, in the reflector's thread; it may change the object in place. An
-object that it fails for is left out, logged once and counted; its deletion continues. In client-go
-such a failure loses the event, or the whole list.
+object that it fails for is left out, logged once and counted: the cache keeps its last good state,
+and its deletion continues. In client-go such a failure loses the event, or the whole list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final
 
 from clientgo.cache.queues.queue import Queue
 from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
+from clientgo.cache.store.keys import key_for_report
 from clientgo.cache.store.parts import Parts, in_parts
 from clientgo.meta import ObjectMeta, drop_managed_fields
 from clientgo.util.copies import uncopyable
@@ -84,15 +85,21 @@ class TransformingStore:
                     transformed.append(change)
         self._queue.apply(transformed)
 
-    def replace(self, objs: Sequence[Any], resource_version: str) -> None:
-        self._queue.replace(Parts(in_parts(self._all_transformed(objs))), resource_version)
+    def replace(
+        self, objs: Sequence[Any], resource_version: str, unknown: Collection[str] = ()
+    ) -> None:
+        refused = set(unknown)
+        transformed = Parts(in_parts(self._all_transformed(objs, refused)))
+        self._queue.replace(transformed, resource_version, refused)
 
-    def _all_transformed(self, objs: Sequence[Any]) -> Iterator[Any]:
+    def _all_transformed(self, objs: Sequence[Any], refused: set[str]) -> Iterator[Any]:
+        """Return the transformed objects; add the keys of those that the transform fails for."""
         for obj in objs:
             try:
                 transformed = self._transformed(obj)
             except Exception as error:  # noqa: BLE001 - a transform may raise anything
                 self._report(obj, error)
+                refused.add(key_for_report(obj))
             else:
                 yield transformed
 

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from clientgo.cache.queues.batch import Waiting, newest_of
+from clientgo.cache.queues.queue import Waiting, newest_of
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 
 _log = logging.getLogger("clientgo.cache")
@@ -90,7 +90,7 @@ class ConsumerState:
 
 
 def _keys_of(store: KnownObjects) -> tuple[str, ...]:
-    """Return the keys as a tuple, which the garbage collector visits only once."""
+    """Return the keys as a tuple: see ``store/parts.py``."""
     return tuple(store.list_keys())
 
 

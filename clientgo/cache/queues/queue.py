@@ -1,19 +1,17 @@
 """The queue of changes between a reflector and a controller: its interface and what it holds.
 
-Promises: changes of one key keep their order. The lock is never held while a process function or a
-transformer runs. One consumer is served at a time. The initial list counts as synced when its last
-item has been processed. There is no order among keys.
+Promises: changes of one key keep their order. The lock is never held while a process function runs.
+One consumer is served at a time. The initial list counts as synced when its last item has been
+processed. There is no order among keys.
 
 Upstream: ``tools/cache`` Queue, ReflectorStore, Delta, Deltas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
-
-from msgspec import Struct
+from typing import Any, Final, Protocol, TypeAlias, overload
 
 from clientgo.cache.queues.done_checker import DoneChecker
 from clientgo.cache.store.changes import Delta
@@ -25,13 +23,6 @@ Deltas: TypeAlias = list[Delta]
 """The pending changes of one key, oldest first."""
 
 
-class Replacement(Struct, frozen=True):
-    """The content of a list: its objects in the server's order, and its resource version."""
-
-    objects: tuple[Any, ...]
-    resource_version: str
-
-
 def oldest(deltas: Deltas) -> Delta | None:
     """Return the first change, or ``None`` if there is none."""
     return deltas[0] if deltas else None
@@ -40,6 +31,52 @@ def oldest(deltas: Deltas) -> Delta | None:
 def newest(deltas: Deltas) -> Delta | None:
     """Return the last change, or ``None`` if there is none."""
     return deltas[-1] if deltas else None
+
+
+Waiting: TypeAlias = Delta | Deltas
+"""The changes of a key as they wait: a single one, which most keys have, as itself."""
+
+
+def as_deltas(waiting: Waiting) -> Deltas:
+    """Return the changes of a key as a list."""
+    return waiting if isinstance(waiting, list) else [waiting]
+
+
+def newest_of(waiting: Waiting) -> Delta:
+    """Return the last change of a key."""
+    return waiting[-1] if isinstance(waiting, list) else waiting
+
+
+class Batch(Sequence[Deltas]):
+    """The changes of several keys, as a consumer gets them. Does not change.
+
+    The list of a single change is made when the batch is read: see ``store/parts.py``.
+    """
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self, waiting: Iterable[Waiting]) -> None:
+        self._waiting = tuple(waiting)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __iter__(self) -> Iterator[Deltas]:
+        return map(as_deltas, self._waiting)
+
+    @overload
+    def __getitem__(self, index: int) -> Deltas: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Batch: ...
+
+    def __getitem__(self, index: int | slice) -> Deltas | Batch:
+        if isinstance(index, slice):
+            return Batch(self._waiting[index])
+        return as_deltas(self._waiting[index])
+
+    def __repr__(self) -> str:
+        return repr([*self])
 
 
 ProcessFunc: TypeAlias = Callable[[Deltas, bool], None]
@@ -128,11 +165,17 @@ class Queue(Protocol):
     def apply(self, changes: Sequence[Delta]) -> None:
         """Queue several changes under one acquisition of the lock.
 
-        Raises :class:`ChangeError` for the first that has no key or that the transformer refuses.
+        Raises :class:`ChangeError` for the first that has no key; those before it are queued.
         """
 
-    def replace(self, objs: Sequence[Any], resource_version: str) -> None:
-        """Queue the content of a list, and the deletion of everything that is not in it."""
+    def replace(
+        self, objs: Sequence[Any], resource_version: str, unknown: Collection[str] = ()
+    ) -> None:
+        """Queue the content of a list, and the deletion of everything that is not in it.
+
+        ``unknown`` are keys of objects that the list has, in a state that could not be read: they
+        are not deleted, and keep the state that is known.
+        """
 
     def resync(self) -> None:
         """Queue every known object once more, except those that have changes pending."""

@@ -5,42 +5,32 @@ one entry each, compared with the store when it is processed. With known objects
 single changes when it is queued, deletions first.
 
 Differs from client-go (``tools/cache`` RealFIFO): lists are atomic exactly when there are no known
-objects. The lock is not held while entries are processed.
+objects. Waiting, popping and being in sync are in ``handover.py``, which says how they differ.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from clientgo.cache.queues.batch import Batch, Waiting
-from clientgo.cache.queues.change_queue import (
-    ChangePreparation,
-    ChangeQueue,
-    KeyedDelta,
-    ListedChanges,
-    Note,
-    PendingChanges,
-    Transformer,
-)
+from clientgo.cache.queues.handover import HandOver, KeyedDelta
 from clientgo.cache.queues.known_objects import ConsumerState, KnownObjects, tombstone_of
-from clientgo.cache.queues.queue import ChangeError, QueueMetrics, Replacement
-from clientgo.cache.store.changes import WHOLE_STORE_TYPES, Delta, DeltaType
-from clientgo.cache.store.keys import KeyFunc, meta_namespace_key
+from clientgo.cache.queues.queue import Batch, ChangeError, QueueMetrics, Waiting
+from clientgo.cache.store.changes import WHOLE_STORE_TYPES, Delta, DeltaType, Replacement
+from clientgo.cache.store.keys import KeyFunc, KeyFuncError, meta_namespace_key
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
 
 
 @uncopyable("it has locks; make one in each process")
-class RealFIFO(ChangeQueue):
+class RealFIFO(HandOver):
     """All changes in the order of arrival. Thread-safe.
 
     Without ``known_objects`` the queue is atomic: a list is one ``REPLACED_ALL``, a resync one
     ``SYNC_ALL``, a bookmark one ``BOOKMARK`` if ``emit_bookmarks`` is set. With ``known_objects``,
     the consumer's store, a list is compared with them and with the pending changes when it is
-    queued. When :meth:`replace` fails, nothing is queued, except that with known objects a refusal
-    of the transformer leaves the deletions and the objects before it queued.
+    queued. No informer here runs so; it is client-go's queue without its AtomicFIFO gate.
 
     Raises ``ValueError`` for bookmarks together with known objects: they are out of order there.
     """
@@ -50,7 +40,6 @@ class RealFIFO(ChangeQueue):
         *,
         key_func: KeyFunc = meta_namespace_key,
         known_objects: KnownObjects | None = None,
-        transformer: Transformer | None = None,
         emit_bookmarks: bool = False,
         name: str = "RealFIFO",
         clock: Clock = REAL_CLOCK,
@@ -58,154 +47,142 @@ class RealFIFO(ChangeQueue):
     ) -> None:
         if emit_bookmarks and known_objects is not None:
             raise ValueError("bookmarks need an atomic queue: leave known_objects out")
-        pending: PendingChanges[ListedInOrder]
-        if known_objects is None:
-            pending = AtomicChanges(emit_bookmarks=emit_bookmarks)
+        self._is_atomic = known_objects is None
+        self._consumer = ConsumerState(known_objects)
+        self._emit_bookmarks = emit_bookmarks
+        self._changes: deque[KeyedDelta] = deque()
+        super().__init__(key_func, name=name, clock=clock, metrics=metrics)
+
+    # Producers
+
+    def add(self, obj: Any) -> None:
+        """Queue an added object. Raises :class:`KeyFuncError`."""
+        self._queue_one(Delta(DeltaType.ADDED, obj))
+
+    def update(self, obj: Any) -> None:
+        """Queue a changed object. Raises :class:`KeyFuncError`."""
+        self._queue_one(Delta(DeltaType.UPDATED, obj))
+
+    def delete(self, obj: Any) -> None:
+        """Queue a deleted object or tombstone. Raises :class:`KeyFuncError`."""
+        self._queue_one(Delta(DeltaType.DELETED, obj))
+
+    def apply(self, changes: Sequence[Delta]) -> None:
+        """Queue several changes under one acquisition of the lock.
+
+        Raises :class:`ChangeError` for the first that has no key; those before it are queued.
+        """
+        queued, error = self._queue(changes)
+        if error is not None:
+            raise ChangeError(queued, changes[queued].object, error) from error
+
+    def replace(
+        self, objs: Sequence[Any], resource_version: str, unknown: Collection[str] = ()
+    ) -> None:
+        """Queue the content of a list, and the deletion of everything that is not in it.
+
+        What is known under the keys ``unknown`` is not deleted: the list has it, in a state that
+        could not be read. Raises :class:`ChangeError`, with known objects, for the first object
+        without a key; then nothing is queued.
+        """
+        if self._is_atomic:
+            replacement = Replacement(tuple(objs), resource_version, frozenset(unknown))
+            listed: list[KeyedDelta] = [("", Delta(DeltaType.REPLACED_ALL, replacement))]
         else:
-            pending = SingleChanges(known_objects)
-        super().__init__(pending, key_func, transformer, name=name, clock=clock, metrics=metrics)
+            listed, error = self._keyed([Delta(DeltaType.REPLACED, obj) for obj in objs])
+            if error is not None:
+                failed = len(listed)
+                raise ChangeError(failed, objs[failed], error) from error
+        with self._lock:
+            if not self._is_atomic:
+                listed = self._deletions_locked({key for key, _ in listed}, unknown) + listed
+            self._append_locked(listed)
+            self._populate_locked(len(self._changes))
+            self._announce_locked()
 
+    def resync(self) -> None:
+        """Queue every known object once more, except those with changes pending or in flight.
 
-class ListedInOrder(ListedChanges):
-    """A list for a :class:`RealFIFO`; ``keys`` are those of the whole list."""
+        An atomic queue leaves that to its consumer, who knows the objects.
+        """
+        with self._lock:
+            if self._is_atomic:
+                syncs = [("", Delta(DeltaType.SYNC_ALL, None))]
+            else:
+                pending = {key for key, _ in self._changes}
+                objects = self._consumer.idle_objects(pending.__contains__)
+                syncs = [(key, Delta(DeltaType.SYNC, obj)) for key, obj in objects]
+            self._append_locked(syncs)
+            self._announce_locked()
 
-    changes: list[KeyedDelta]
-    keys: set[str]
+    def bookmark(self, resource_version: str) -> None:
+        """Queue a note that everything up to ``resource_version`` has been seen, if asked for."""
+        if self._emit_bookmarks:
+            with self._lock:
+                self._changes.append(("", Delta(DeltaType.BOOKMARK, resource_version)))
+                self._announce_locked()
 
+    def _queue_one(self, change: Delta) -> None:
+        _, error = self._queue([change])
+        if error is not None:
+            raise error
 
-class _OrderedChanges:
-    """Changes in the order of arrival."""
+    def _queue(self, changes: Sequence[Delta]) -> tuple[int, KeyFuncError | None]:
+        """Queue changes up to the first without a key; return how many, and its error."""
+        keyed, error = self._keyed(changes)
+        with self._lock:
+            self._wait_for_room_locked()
+            self._append_locked(keyed)
+            self._populate_locked(0)
+            self._announce_locked()
+        return len(keyed), error
 
-    def __init__(self) -> None:
-        self._queue: deque[KeyedDelta] = deque()
+    def _append_locked(self, changes: Sequence[KeyedDelta]) -> int:
+        """Add changes at the end; return how many."""
+        self._changes += changes
+        return len(changes)
 
-    def __len__(self) -> int:
-        return len(self._queue)
+    def _deletions_locked(self, listed: set[str], unknown: Collection[str]) -> list[KeyedDelta]:
+        """Return deletions for what is pending, in order of arrival, or known but not listed."""
+        kept = listed.union(unknown)
+        last_pending = dict(self._changes)
+        deletions = [
+            (key, Delta(DeltaType.DELETED, tombstone_of(key, last)))
+            for key, last in last_pending.items()
+            if key not in kept and last.type is not DeltaType.DELETED
+        ]
+        deletions += [
+            (key, Delta(DeltaType.DELETED, self._consumer.tombstone(key)))
+            for key in self._consumer.known_keys()
+            if key not in kept and key not in last_pending
+        ]
+        return deletions
 
-    def append(self, changes: list[KeyedDelta]) -> None:
-        self._queue.extend(changes)
+    # The consumer
 
-    def drops(self, kind: DeltaType, key: str) -> bool:
-        return False
+    def _count_locked(self) -> int:
+        return len(self._changes)
 
-    def _take(self, limit: int) -> dict[str, Waiting]:
+    def _take_locked(self, limit: int) -> Batch:
+        """Remove and return the first changes, up to one that must stand in another batch.
+
+        No key occurs twice in a batch, and what concerns the whole store stands alone.
+        """
         taken: dict[str, Waiting] = {}
-        for key, delta in self._queue:
+        for key, delta in self._changes:
             stands_alone = delta.type in WHOLE_STORE_TYPES
             if taken and (stands_alone or key in taken):
                 break
             taken[key] = delta
             if stands_alone or len(taken) == limit:
                 break
-        if len(taken) == len(self._queue):
-            self._queue.clear()
+        if len(taken) == len(self._changes):
+            self._changes.clear()
         else:
             for _ in taken:
-                self._queue.popleft()
-        return taken
+                self._changes.popleft()
+        self._consumer.in_flight = taken
+        return Batch(taken.values())
 
-
-class AtomicChanges(_OrderedChanges):
-    """The pending changes of a :class:`RealFIFO` without known objects."""
-
-    def __init__(self, *, emit_bookmarks: bool) -> None:
-        super().__init__()
-        self._emit_bookmarks = emit_bookmarks
-
-    def take(self, limit: int) -> Batch:
-        return Batch(self._take(limit).values())
-
-    def processed(self) -> None:
-        """Do nothing: what is in flight is not compared with anything."""
-
-    def prepare_list(
-        self, preparation: ChangePreparation, objs: Sequence[Any], resource_version: str
-    ) -> ListedInOrder:
-        replacement = Replacement(_transformed(preparation, objs), resource_version)
-        return ListedInOrder(None, [("", Delta(DeltaType.REPLACED_ALL, replacement))], set())
-
-    def append_list(self, listed: ListedInOrder, note: Note | None) -> None:
-        self.append(listed.changes)
-        if note is not None:
-            note(listed.changes)
-
-    def append_resync(self, note: Note | None) -> None:
-        changes = [("", Delta(DeltaType.SYNC_ALL, None))]
-        self.append(changes)
-        if note is not None:
-            note(changes)
-
-    def append_bookmark(self, resource_version: str) -> None:
-        if self._emit_bookmarks:
-            self.append([("", Delta(DeltaType.BOOKMARK, resource_version))])
-
-
-class SingleChanges(_OrderedChanges):
-    """The pending changes of a :class:`RealFIFO` with known objects."""
-
-    def __init__(self, known_objects: KnownObjects) -> None:
-        super().__init__()
-        self._consumer = ConsumerState(known_objects)
-
-    def take(self, limit: int) -> Batch:
-        self._consumer.in_flight = self._take(limit)
-        return Batch(self._consumer.in_flight.values())
-
-    def processed(self) -> None:
+    def _processed_locked(self) -> None:
         self._consumer.in_flight = {}
-
-    def prepare_list(
-        self, preparation: ChangePreparation, objs: Sequence[Any], resource_version: str
-    ) -> ListedInOrder:
-        listed = ListedInOrder(None, [], preparation.keys_of(objs))
-        try:
-            for part in preparation.listed(DeltaType.REPLACED, objs):
-                listed.changes += part
-        except ChangeError as error:
-            listed.error = error
-        return listed
-
-    def append_list(self, listed: ListedInOrder, note: Note | None) -> None:
-        changes = self._deletions(listed.keys) + listed.changes
-        self.append(changes)
-        if note is not None:
-            note(changes)
-
-    def append_resync(self, note: Note | None) -> None:
-        pending = {key for key, _ in self._queue}
-        objects = self._consumer.idle_objects(pending.__contains__)
-        changes = [(key, Delta(DeltaType.SYNC, obj)) for key, obj in objects]
-        self.append(changes)
-        if note is not None:
-            note(changes)
-
-    def append_bookmark(self, resource_version: str) -> None:
-        """Ignore it: deletions come before the changes of a list, out of the server's order."""
-
-    def _deletions(self, listed: set[str]) -> list[KeyedDelta]:
-        """Return deletions for what is pending, in order of arrival, or known but not listed."""
-        last_pending = dict(self._queue)
-        deletions = [
-            (key, Delta(DeltaType.DELETED, tombstone_of(key, last)))
-            for key, last in last_pending.items()
-            if key not in listed and last.type is not DeltaType.DELETED
-        ]
-        deletions += [
-            (key, Delta(DeltaType.DELETED, self._consumer.tombstone(key)))
-            for key in self._consumer.known_keys()
-            if key not in listed and key not in last_pending
-        ]
-        return deletions
-
-
-def _transformed(preparation: ChangePreparation, objs: Sequence[Any]) -> tuple[Any, ...]:
-    transformer = preparation.transformer
-    if transformer is None:
-        return tuple(objs)
-    objects: list[Any] = []
-    try:
-        for obj in objs:
-            objects.append(transformer(obj))  # noqa: PERF401 - the error names where it failed
-    except Exception as error:
-        raise ChangeError(len(objects), objs[len(objects)], error) from error
-    return tuple(objects)

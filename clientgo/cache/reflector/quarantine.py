@@ -11,8 +11,7 @@ import logging
 import threading
 from typing import Any, Final
 
-from clientgo.cache.store.changes import DeletedFinalStateUnknown
-from clientgo.meta import Undecodable, has_metadata, object_key
+from clientgo.cache.store.keys import key_for_report
 
 _log = logging.getLogger("clientgo.cache.reflector")
 
@@ -51,12 +50,3 @@ class QuarantineLog:
             reason,
             extra={"object": key},
         )
-
-
-def key_for_report(obj: Any) -> str:
-    """Return the key of anything that is or should be an object, for messages."""
-    if isinstance(obj, DeletedFinalStateUnknown):
-        return obj.key
-    if isinstance(obj, Undecodable) or has_metadata(obj):
-        return object_key(obj) or "without a name"
-    return f"of type {type(obj).__name__}"

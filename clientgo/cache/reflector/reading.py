@@ -1,15 +1,19 @@
-"""What a batch of watch events contains: changes, bookmarks, and what is left out and why.
+"""What lists and batches of watch events contain: changes, bookmarks, what is left out and why.
 
-Reads a batch in one pass and keeps the server's order. Pure functions. client-go (``tools/cache``
-handleAnyWatch) reads one event at a time.
+Reads a batch in one pass and keeps the server's order. client-go (``tools/cache`` handleAnyWatch)
+reads one event at a time.
+
+When a list comes again, an object that the server sends with the same JSON as before is replaced by
+the one that the store holds, so that no list is kept twice. That does not repair an object in the
+store that a program has changed against the rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, repeat
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -28,11 +32,14 @@ from clientgo.cache.store.parts import Parts, PartTuple
 from clientgo.meta import (
     INITIAL_EVENTS_END,
     EventType,
+    Resource,
     Status,
     Undecodable,
+    Unstructured,
     WatchEvent,
     annotations_of,
     error_from_status,
+    is_same_json,
     metadata_of,
     object_key,
 )
@@ -88,6 +95,9 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
                 error = _error_of(obj)
                 break
             if isinstance(obj, Undecodable):
+                if changes:
+                    messages.append(Apply(changes))
+                    changes = []
                 messages.append(Quarantine(obj))
                 if delta_type is DeltaType.DELETED and obj.metadata.name:
                     # The name is enough to remove an older state that did decode.
@@ -156,28 +166,41 @@ def end_of_initial_events(events: Sequence[WatchEvent[Any]]) -> int | None:
     return None
 
 
-def final_objects(added: PartTuple, batches: Sequence[Sequence[Delta]]) -> Sequence[Any]:
+def keys_of_undecodable(objs: Iterable[Undecodable]) -> frozenset[str]:
+    """Return the keys of objects that did not decode, as far as their names could be read."""
+    return frozenset(object_key(obj) for obj in objs if obj.metadata.name)
+
+
+def final_objects(
+    added: PartTuple, batches: Sequence[Sequence[Delta]]
+) -> tuple[Sequence[Any], frozenset[str]]:
     """Return the objects that exist after these were added and then changed.
+
+    The keys are those of objects that exist too, and whose last state did not decode.
 
     A server sends most lists as additions only, each of another object: then there is nothing to
     work out, and uids show that in a fraction of the time.
     """
     objects = Parts(added)
     if not batches and _are_different(added):
-        return objects
+        return objects, frozenset()
+    unknown: dict[str, Undecodable] = {}
     by_key = {deletion_handling_meta_namespace_key(obj): obj for obj in objects}
     for change in chain.from_iterable(batches):
         key = deletion_handling_meta_namespace_key(change.object)
-        if change.type is DeltaType.DELETED:
+        if isinstance(change.object, Undecodable):
+            unknown[key] = change.object
+        elif change.type is DeltaType.DELETED:
             by_key.pop(key, None)
+            unknown.pop(key, None)
         else:
             by_key[key] = change.object
-    return list(by_key.values())
+    return list(by_key.values()), keys_of_undecodable(unknown.values()).difference(by_key)
 
 
 def _are_different(added: PartTuple) -> bool:
     """Return True if no two objects have the same uid, False if that does not show."""
-    # A dict and not a set, because the garbage collector visits a set.
+    # No set: see store/parts.py.
     uids: dict[str, None] = {}
     try:
         for part in added:
@@ -185,3 +208,32 @@ def _are_different(added: PartTuple) -> bool:
     except AttributeError:
         return False
     return len(uids) == sum(map(len, added))
+
+
+Stored: TypeAlias = Callable[[Any], Any | None]
+"""Returns what the store holds under the key of an object, or None."""
+
+
+def sharing_unchanged(objs: Iterable[Any], stored: Stored) -> list[Any]:
+    """Return the objects of a list; what has not changed is the object in the store."""
+    return [_shared(obj, stored) for obj in objs]
+
+
+def sharing_unchanged_events(
+    events: Iterable[WatchEvent[Any]], stored: Stored
+) -> list[WatchEvent[Any]]:
+    """Do the same for a list that is streamed as events."""
+    return [
+        WatchEvent(event.type, _shared(event.object, stored))
+        if event.type == EventType.ADDED
+        else event
+        for event in events
+    ]
+
+
+_COMPARABLE: Final = (Resource, Unstructured)
+
+
+def _shared(obj: Any, stored: Stored) -> Any:
+    known = stored(obj) if isinstance(obj, _COMPARABLE) else None
+    return known if known is not None and is_same_json(known, obj) else obj

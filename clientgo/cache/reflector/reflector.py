@@ -16,14 +16,18 @@ import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Unpack
 
 from msgspec.structs import replace
 
+from clientgo.cache.hops import received
 from clientgo.cache.reflector.connection import WatchConnection
-from clientgo.cache.reflector.error_log import ErrorLog
-from clientgo.cache.reflector.health import ReflectorHealth, ReflectorMetrics, ReflectorStatistics
-from clientgo.cache.reflector.hops import received
+from clientgo.cache.reflector.health import (
+    ErrorLog,
+    ReflectorHealth,
+    ReflectorMetrics,
+    ReflectorStatistics,
+)
 from clientgo.cache.reflector.list_watch import (
     PROGRAMMING_ERRORS,
     ListerWatcher,
@@ -31,9 +35,28 @@ from clientgo.cache.reflector.list_watch import (
     WatchStream,
     check_list_watch,
 )
-from clientgo.cache.reflector.quarantine import QuarantineLog, key_for_report
+from clientgo.cache.reflector.options import (
+    SHORTEST_WATCH_TIMEOUT,
+    ReflectorKeywords,
+    ReflectorOptions,
+    options_of,
+)
+from clientgo.cache.reflector.quarantine import QuarantineLog
+from clientgo.cache.reflector.reading import (
+    Stored,
+    sharing_unchanged,
+    sharing_unchanged_events,
+)
+from clientgo.cache.reflector.reflector_store import (
+    CacheStore,
+    ReflectorStore,
+    VersionStore,
+    as_cache_store,
+)
 from clientgo.cache.reflector.state import (
+    Apply,
     Backoff,
+    Bookmark,
     Closed,
     ConsumerFailedError,
     Event,
@@ -47,7 +70,6 @@ from clientgo.cache.reflector.state import (
     OpenWatch,
     Page,
     Quarantine,
-    Reached,
     Received,
     Refused,
     Relist,
@@ -65,13 +87,8 @@ from clientgo.cache.reflector.state import (
     Watching,
 )
 from clientgo.cache.reflector.step import begin, step, watch_options
-from clientgo.cache.reflector.store_writer import ReflectorStore, StoreWriter
 from clientgo.cache.reflector.timers import ResyncTimer, StreamedListDeadline
-from clientgo.cache.reflector.unchanged import (
-    Stored,
-    sharing_unchanged,
-    sharing_unchanged_events,
-)
+from clientgo.cache.store.keys import key_for_report
 from clientgo.meta import (
     EventType,
     GroupVersionKind,
@@ -79,9 +96,8 @@ from clientgo.meta import (
     StatusError,
     WatchEvent,
 )
-from clientgo.observe.metrics import MetricsProvider, default_provider
+from clientgo.observe.metrics import default_provider
 from clientgo.observe.trace import active_trace
-from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
 from clientgo.util.wait import Backoff as Delays
 from clientgo.util.wait import BackoffManager, call_when_set
@@ -93,9 +109,6 @@ DEFAULT_DELAYS: Final = Delays(duration=0.8, factor=2.0, jitter=1.0, steps=38, c
 
 DELAYS_START_OVER_AFTER: Final = 120.0
 """Seconds without a delay after which the next one is short again."""
-
-SHORTEST_WATCH_TIMEOUT: Final = 300.0
-"""Seconds. The server ends a watch after once to twice this, so that load spreads again."""
 
 SLOW_LIST: Final = 10.0
 """Seconds after which a list, or a page of it, is logged as slow."""
@@ -115,12 +128,9 @@ class Reflector:
 
     ``description`` names what is reflected. ``expected`` is what the objects of a watch must be: a
     class or, for unstructured objects, a kind. The store resyncs every ``resync_period`` seconds
-    (0: never) if ``should_resync`` returns True. ``delays`` replaces the back-off, ``page_size``
-    the choice of page sizes. A ``min_watch_timeout`` above 300 s makes watches last longer. For
-    ``internal_error_window`` seconds a watch that fails with internal errors is reopened without a
-    list. ``stream_initial_list`` asks servers to stream the initial list. ``stored`` returns what
-    the store holds of an object: when a list comes again, that takes the place of what has not
-    changed, so that it does not take memory twice.
+    (0: never) if ``should_resync`` returns True. ``stored`` returns what the store holds of an
+    object: when a list comes again, that takes the place of what has not changed, so that it does
+    not take memory twice. All else is in ``options``, or given as its fields.
 
     ``on_error`` is called for failures; the default logs each new one. All methods are
     thread-safe; :meth:`run` and :meth:`list_and_watch` are for one thread at a time. A
@@ -139,42 +149,41 @@ class Reflector:
         expected: type | GroupVersionKind | None = None,
         resync_period: float = 0.0,
         should_resync: Callable[[], bool] | None = None,
-        delays: BackoffManager | None = None,
-        page_size: int = 0,
-        min_watch_timeout: float = SHORTEST_WATCH_TIMEOUT,
-        internal_error_window: float = 0.0,
-        stream_initial_list: bool = True,
         stored: Stored | None = None,
         on_error: WatchErrorHandler | None = None,
         quarantine: QuarantineLog | None = None,
-        metrics: MetricsProvider | None = None,
-        clock: Clock = REAL_CLOCK,
+        options: ReflectorOptions | None = None,
+        **keywords: Unpack[ReflectorKeywords],
     ) -> None:
         check_list_watch(lister_watcher)
+        options = options_of(options, keywords)
+        clock = options.clock
         self.name: Final = name
         self._lister_watcher = lister_watcher
         self._worked: set[str] = set()
         """The methods of the list-watch that have worked: their code is not wrong altogether."""
         self._store = store
-        self._writer = StoreWriter(store)
+        self._target = as_cache_store(store)
+        self._versions = store if isinstance(store, VersionStore) else None
+        self._takes_batches = isinstance(store, CacheStore) and self._versions is None
         can_stream = getattr(lister_watcher, "supports_watch_list", True)
         self._settings = Settings(
             description=description,
             expected=Expected.of(expected),
-            page_size=page_size,
-            stream_initial_list=stream_initial_list and can_stream,
-            internal_error_window=internal_error_window,
+            page_size=options.page_size,
+            stream_initial_list=options.stream_initial_list and can_stream,
+            internal_error_window=options.internal_error_window,
         )
         self._should_resync = should_resync
         self._stored = stored
-        self._delays = delays or BackoffManager(
+        self._delays = options.delays or BackoffManager(
             DEFAULT_DELAYS, DELAYS_START_OVER_AFTER, clock=clock
         )
-        self._watch_timeout = int(max(min_watch_timeout, SHORTEST_WATCH_TIMEOUT))
+        self._watch_timeout = int(max(options.min_watch_timeout, SHORTEST_WATCH_TIMEOUT))
         self._error_log = ErrorLog(name)
         self._on_error = on_error or self._error_log.failed
         self._quarantine = quarantine or QuarantineLog(name)
-        self._metrics = ReflectorMetrics(metrics or default_provider(), description)
+        self._metrics = ReflectorMetrics(options.metrics or default_provider(), description)
         self._health = ReflectorHealth(self._metrics, clock)
         self._clock = clock
         self._resync_timer = (
@@ -261,7 +270,7 @@ class Reflector:
 
     def _parts(self, event: Event) -> Sequence[Event]:
         """Split received events for a store that takes no batches."""
-        if isinstance(event, Received) and not self._writer.takes_batches:
+        if isinstance(event, Received) and not self._takes_batches:
             return [Received([one], event.at) for one in event.events]
         return [event]
 
@@ -290,10 +299,21 @@ class Reflector:
             self._health.skipped()
             key = key_for_report(message.obj)
             _log.warning("%s: skipped the event of %s: %s", self.name, key, message.reason)
+        elif isinstance(message, Apply):
+            # A queue raises; an indexer returns a result for each change.
+            for result in self._target.apply(message.changes) or ():
+                if isinstance(result, Exception):
+                    raise result
+        elif isinstance(message, Replace):
+            unknown = (message.unknown,) if message.unknown else ()
+            self._target.replace(message.objects, message.version, *unknown)
+            self._metrics.reached(message.version)
+        elif isinstance(message, Bookmark):
+            self._target.bookmark(message.version)
         else:
-            self._writer.deliver(message)
-            if isinstance(message, Replace | Reached):
-                self._metrics.reached(message.version)
+            if self._versions is not None:
+                self._versions.update_resource_version(message.version)
+            self._metrics.reached(message.version)
 
     # What each state waits for
 

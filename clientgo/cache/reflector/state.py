@@ -128,7 +128,7 @@ class StreamState(Struct, frozen=True):
 class ListPage(Struct, frozen=True):
     """Waiting for a page of a list; the objects of ``pages`` came before it.
 
-    ``version`` is that of the first page.
+    ``version`` is that of the first page, ``unknown`` the keys of objects that did not decode.
     ``in_one_piece`` marks the list without pages that follows an expired continue token,
     ``newest`` the list of the newest state that follows an unavailable version. ``tokens`` are the
     continue tokens that the server has sent.
@@ -137,6 +137,7 @@ class ListPage(Struct, frozen=True):
     memory: Memory
     options: ListOptions
     pages: PartTuple = ()
+    unknown: frozenset[str] = frozenset()
     version: str = ""
     in_one_piece: bool = False
     newest: bool = False
@@ -169,7 +170,7 @@ class StreamingList(StreamState, frozen=True):
     """Reading a streamed list; nothing reaches the store before its end marker.
 
     ``added`` holds the objects in parts, up to the first batch that does not only add; ``changes``
-    those of each batch from there on.
+    those of each batch from there on, an object that did not decode as the ``Undecodable``.
     """
 
     added: PartTuple = ()
@@ -247,10 +248,14 @@ Event: TypeAlias = Page | Opened | Received | Closed | Failed | Refused | Waited
 
 
 class Replace(Struct, frozen=True):
-    """These are all objects, as of a version."""
+    """These are all objects, as of a version, and those under ``unknown`` keys, which are unread.
+
+    An object that cannot be decoded is not gone: the store keeps what it has of it.
+    """
 
     objects: Sequence[Any]
     version: str
+    unknown: frozenset[str] = frozenset()
 
 
 class Apply(Struct, frozen=True):

@@ -18,7 +18,12 @@ from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clientgo.cache.reflector.reading import end_of_initial_events, final_objects, read_events
+from clientgo.cache.reflector.reading import (
+    end_of_initial_events,
+    final_objects,
+    keys_of_undecodable,
+    read_events,
+)
 from clientgo.cache.reflector.state import (
     DEFAULT_PAGE_SIZE,
     Apply,
@@ -54,6 +59,7 @@ from clientgo.cache.reflector.state import (
     Waited,
     Watching,
 )
+from clientgo.cache.store.changes import Delta, DeltaType
 from clientgo.cache.store.parts import Parts, with_part
 from clientgo.cache.store.resource_versions import is_older
 from clientgo.meta import (
@@ -171,6 +177,7 @@ def _page_came(
     pages = (*state.pages, tuple(event.content.items))
     version = state.version if state.pages else event.content.metadata.resource_version
     messages = [Quarantine(obj) for obj in event.content.undecodable]
+    unknown = state.unknown.union(keys_of_undecodable(event.content.undecodable))
     token = event.content.metadata.continue_
     if token in state.tokens:
         return Step(_failed_to_list(settings, state.memory, repeated_token(token)))
@@ -181,6 +188,7 @@ def _page_came(
             state,
             options=options,
             pages=pages,
+            unknown=unknown,
             version=version,
             tokens=state.tokens | {token},
         )
@@ -193,7 +201,7 @@ def _page_came(
         unavailable=False,
         always_page=state.memory.always_page or (asked_cache and _was_paged(state)),
     )
-    return Step(OpenWatch(memory), [*messages, Replace(Parts(pages), version)])
+    return Step(OpenWatch(memory), [*messages, Replace(Parts(pages), version, unknown)])
 
 
 def _asked_version(state: ListPage) -> str:
@@ -215,7 +223,14 @@ def _list_failed(settings: Settings, state: ListPage, event: Failed) -> Step[Lis
     if state.pages and isinstance(error, StatusError) and error.reason == "Expired":
         options = ListOptions(resource_version=_asked_version(state))
         return Step(
-            replace(state, options=options, pages=(), tokens=frozenset(), in_one_piece=True)
+            replace(
+                state,
+                options=options,
+                pages=(),
+                unknown=frozenset(),
+                tokens=frozenset(),
+                in_one_piece=True,
+            )
         )
     refused = _is_unavailable(error) or _is_not_a_number(_asked_version(state))
     if refused and not state.newest:
@@ -378,8 +393,8 @@ def _initial_events_came(
     end = end_of_initial_events(event.events)
     reading = read_events(settings.expected, event.events if end is None else event.events[:end])
     reports = [m for m in reading.messages if isinstance(m, Skip | Quarantine)]
-    batches = [m.changes for m in reading.messages if isinstance(m, Apply)]
-    if reading.only_adds and not state.changes:
+    batches = [_changes_of(m) for m in reading.messages if isinstance(m, Apply | Quarantine)]
+    if reading.only_adds and not reports and not state.changes:
         added = with_part(
             state.added, tuple(change.object for batch in batches for change in batch)
         )
@@ -395,8 +410,15 @@ def _initial_events_came(
     watching = Watching(memory, event.at)
     rest = event.events[end + 1 :]
     then = _events_came(settings, watching, Received(rest, event.at))
-    objects = final_objects(state.added, state.changes)
-    return Step(then.next, [*reports, Replace(objects, version), *then.messages])
+    objects, unknown = final_objects(state.added, state.changes)
+    return Step(then.next, [*reports, Replace(objects, version, unknown), *then.messages])
+
+
+def _changes_of(message: Apply | Quarantine) -> Sequence[Delta]:
+    """Return changes to remember until the list has ended, what did not decode included."""
+    if isinstance(message, Quarantine):
+        return (Delta(DeltaType.UPDATED, message.obj),)
+    return message.changes
 
 
 @_on(StreamingList, Closed)

@@ -37,6 +37,17 @@ class Delta(Struct, frozen=True, gc=False):
     object: Any
 
 
+class Replacement(Struct, frozen=True):
+    """A list: its objects in the server's order, its resource version, and what it also has.
+
+    ``unknown`` are the keys of listed objects that could not be read.
+    """
+
+    objects: tuple[Any, ...]
+    resource_version: str
+    unknown: frozenset[str] = frozenset()
+
+
 WHOLE_STORE_TYPES: Final = frozenset(
     [DeltaType.REPLACED_ALL, DeltaType.SYNC_ALL, DeltaType.BOOKMARK]
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from clientgo.cache.store.changes import Delta, DeltaType
@@ -41,8 +41,7 @@ SLOW_BATCH: Final = 5.0
 class Indexer(Generic[T]):
     """A store and its indexes. Thread-safe; no call blocks longer than a copy takes.
 
-    ``transformer`` is applied to what :meth:`add`, :meth:`update` and :meth:`replace` store, after
-    the key was computed. Set ``tracks_resource_version`` to False if changes don't arrive in the
+    Set ``tracks_resource_version`` to False if changes don't arrive in the
     order of their resource versions, as from a DeltaFIFO: the content then has no single version.
     ``version_gauge`` reports that version.
     """
@@ -52,14 +51,12 @@ class Indexer(Generic[T]):
         key_func: KeyFunc = deletion_handling_meta_namespace_key,
         indexers: Mapping[str, IndexFunc] | None = None,
         *,
-        transformer: Callable[[T], T] | None = None,
         tracks_resource_version: bool = True,
         version_gauge: Gauge | None = None,
         clock: Clock = REAL_CLOCK,
     ) -> None:
         self._clock = clock
         self._key_func = key_func
-        self._transformer = transformer
         self._tracks_resource_version = tracks_resource_version
         self._storage: ThreadSafeStore[T] = ThreadSafeStore(
             indexers, version_gauge=version_gauge if tracks_resource_version else None
@@ -72,14 +69,10 @@ class Indexer(Generic[T]):
     def add(self, obj: T) -> None:
         """Store an object, whether its key is new or not.
 
-        Raises :class:`~clientgo.cache.KeyFuncError`,
-        :class:`~clientgo.cache.IndexFuncError` or what the transformer raises; then nothing
-        is stored.
+        Raises :class:`~clientgo.cache.KeyFuncError` or
+        :class:`~clientgo.cache.IndexFuncError`; then nothing is stored.
         """
-        key = self._key_of(obj)
-        if self._transformer is not None:
-            obj = self._transformer(obj)
-        self._storage.apply([key], [obj], version_of(obj))
+        self._storage.apply([self._key_of(obj)], [obj], version_of(obj))
 
     def update(self, obj: T) -> None:
         """Do the same as :meth:`add`."""
@@ -98,7 +91,7 @@ class Indexer(Generic[T]):
         Returns for each change the object that was stored before, ``None`` if there was none, or
         the exception that refused the change: :class:`~clientgo.cache.KeyFuncError` or
         :class:`~clientgo.cache.IndexFuncError`. The resource version of the store becomes
-        that of the last change. The transformer is not applied. A slow batch is logged.
+        that of the last change. A slow batch is logged.
         """
         if not changes:
             return []
@@ -127,14 +120,19 @@ class Indexer(Generic[T]):
             ]
             raise TransactionError(succeeded, len(operations), errors)
 
-    def replace(self, objs: Sequence[T], resource_version: str) -> None:
+    def replace(
+        self, objs: Sequence[T], resource_version: str, unknown: Collection[str] = ()
+    ) -> None:
         """Make ``objs`` the whole content; of objects with the same key the last one stays.
 
-        Raises like :meth:`add`; then the content is as before.
+        What is stored under the keys ``unknown`` stays as well: it exists, in a state that could
+        not be read. Raises like :meth:`add`; then the content is as before.
         """
         items = {self._key_of(obj): obj for obj in objs}
-        if self._transformer is not None:
-            items = {key: self._transformer(obj) for key, obj in items.items()}
+        for key in unknown:
+            known = self.get_by_key(key)
+            if known is not None:
+                items.setdefault(key, known)
         self._storage.replace(items, resource_version)
 
     def get(self, obj: Any) -> T | None:
@@ -253,3 +251,41 @@ class Indexer(Generic[T]):
             return self._key_func(obj)
         except Exception as error:
             raise KeyFuncError(obj, error) from error
+
+
+class ViewedIndexer(Indexer[T]):
+    """The content of another indexer, ``stored``, with ``view`` applied to what is read.
+
+    Index functions that are added get views as well, of every object that is stored.
+    """
+
+    def __init__(self, stored: Indexer[Any], view: Callable[[Any], T]) -> None:
+        super().__init__()
+        self._storage = stored._storage
+        self._tracks_resource_version = stored._tracks_resource_version
+        self.stored = stored
+        self.view = view
+
+    def get(self, obj: Any) -> T | None:
+        return self._viewed(super().get(obj))
+
+    def get_by_key(self, key: str) -> T | None:
+        return self._viewed(super().get_by_key(key))
+
+    def list(self) -> builtins.list[T]:
+        return [self.view(obj) for obj in super().list()]
+
+    def index(self, name: str, obj: Any) -> builtins.list[T]:
+        return [self.view(found) for found in super().index(name, obj)]
+
+    def by_index(self, name: str, value: str) -> builtins.list[T]:
+        return [self.view(obj) for obj in super().by_index(name, value)]
+
+    def add_indexers(self, indexers: Mapping[str, IndexFunc]) -> None:
+        super().add_indexers({name: self._on_view(function) for name, function in indexers.items()})
+
+    def _viewed(self, obj: Any) -> T | None:
+        return None if obj is None else self.view(obj)
+
+    def _on_view(self, function: IndexFunc) -> IndexFunc:
+        return lambda obj: function(self.view(obj))

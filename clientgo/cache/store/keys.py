@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
 from clientgo.cache.store.changes import DeletedFinalStateUnknown
-from clientgo.meta import ObjectMeta, ObjectName, metadata_of, object_key
+from clientgo.meta import (
+    ObjectMeta,
+    ObjectName,
+    Undecodable,
+    has_metadata,
+    metadata_of,
+    object_key,
+)
 from clientgo.util.copies import CopyableError
 
 KeyFunc: TypeAlias = Callable[[Any], str]
@@ -62,6 +69,15 @@ def deletion_handling_object_name(obj: Any) -> ObjectName:
     if isinstance(obj, DeletedFinalStateUnknown):
         return ObjectName.parse(obj.key)
     return ObjectName.of(obj)
+
+
+def key_for_report(obj: Any) -> str:
+    """Return the key of anything that is or should be an object, for messages."""
+    if isinstance(obj, DeletedFinalStateUnknown):
+        return obj.key
+    if isinstance(obj, Undecodable) or has_metadata(obj):
+        return object_key(obj) or "without a name"
+    return f"of type {type(obj).__name__}"
 
 
 def deletion_handling(key_func: KeyFunc) -> KeyFunc:

@@ -13,9 +13,9 @@ import builtins
 import logging
 from typing import Generic, Protocol, TypeVar
 
+from clientgo.cache.store.indexer import ViewedIndexer
 from clientgo.cache.store.keys import NAMESPACE_INDEX, meta_namespace_index
 from clientgo.cache.store.store import UnknownIndexError
-from clientgo.cache.store.viewed_indexer import ViewedIndexer
 from clientgo.meta import APIResource, NotFoundError, ObjectName, Selector, StatusError, labels_of
 from clientgo.util.copies import uncopyable
 

@@ -1,8 +1,12 @@
-"""Many objects in parts, as one sequence.
+"""Many objects in parts, as one sequence; and what all caches do for the garbage collector.
 
-Promises that the garbage collector has nothing to visit once it has seen a part: it leaves tuples
-alone whose items are of no interest to it, and it visits a list every time. A list of a million
-objects stops all threads for over 10 ms.
+A collection stops all threads, and each full one visits every container that lives: a list of a
+million objects takes over 10 ms. So what lives long is built of what the collector leaves alone:
+
+- objects, changes and chunks are Structs with ``gc=False``, bodies are bytes;
+- tuples, and dicts whose keys and values are such objects or text: a collection drops them once it
+  has seen them. Lists, sets and members of an enum it visits every time, so there are none;
+- a list that a reader needs is made when it is read, and not kept.
 
 client-go has no counterpart: its collector runs beside the program.
 """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from clientgo.cache import DeltaFIFO, Deltas, Indexer, Queue, RealFIFO
-from clientgo.cache.informer.delta_processor import DeltaProcessor
+from clientgo.cache.informer.controller import DeltaProcessor
 from clientgo.cache.informer.notifications import Chunk
 from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.cache.reflector.reading import read_events

@@ -10,7 +10,6 @@ import pytest
 from clientgo.cache import (
     DELTA_FIFO,
     REAL_FIFO,
-    REAL_FIFO_SINGLE,
     HandlerFuncs,
     Indexer,
     QueueChoice,
@@ -25,7 +24,7 @@ from tests.cache.queue_entries import drain
 from tests.cache.running import Notes, no_delays, running
 
 
-@pytest.mark.parametrize("choice", [DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE])
+@pytest.mark.parametrize("choice", [DELTA_FIFO, REAL_FIFO])
 def test_what_is_queued_is_processed_in_one_batch(choice: QueueChoice) -> None:
     """CTL-03: all queues have batches, so there is only one path."""
     store: Indexer[Foo] = Indexer()
@@ -89,7 +88,6 @@ def test_an_informer_runs_on_delta_fifo_unless_it_is_given_another_queue() -> No
     [
         (DELTA_FIFO, [["Replaced a@1"], ["Deleted †ns/known(known@1)"]]),
         (REAL_FIFO, [["ReplacedAll a@1 @5"], ["Bookmark 6"]]),
-        (REAL_FIFO_SINGLE, [["Deleted †ns/known(known@1)"], ["Replaced a@1"]]),
     ],
 )
 def test_the_choice_decides_on_known_objects_atomic_lists_and_bookmarks(

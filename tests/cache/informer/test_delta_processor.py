@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown, Delta, DeltaType, Indexer, Replacement
-from clientgo.cache.informer.delta_processor import DeltaProcessor
+from clientgo.cache.informer.controller import DeltaProcessor
 from clientgo.cache.informer.notifications import Chunk, Kind, deliver
 from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.cache.store.parts import PART

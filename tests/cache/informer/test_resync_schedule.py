@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from clientgo.cache.informer.resync_schedule import ResyncSchedule, checked_period
+from clientgo.cache.informer.shared_processor import ResyncSchedule, checked_period
 from clientgo.testing import FakeClock
 from clientgo.util.clock import nanoseconds
 

@@ -18,11 +18,8 @@ from clientgo.cache import (
     newest,
     oldest,
 )
-from clientgo.cache.queues.change_queue import ChangeQueue, EmptyDeltasError
-from clientgo.cache.queues.delta_fifo import ChangesByKey
-from clientgo.cache.store.keys import meta_namespace_key
+from clientgo.cache.queues.handover import EmptyDeltasError
 from clientgo.meta import Unstructured
-from clientgo.util.clock import REAL_CLOCK
 from tests.cache.builders import foo
 from tests.cache.queue_entries import Store, drain, take, take_batch
 
@@ -115,12 +112,6 @@ class TestReplace:
         queue.replace([foo("a", rv=3)], "3")
         assert drain(queue) == [["Deleted a@2", "Replaced a@3"]]
 
-    def test_lists_may_be_delivered_as_syncs(self) -> None:
-        """DFI-06."""
-        queue = DeltaFIFO(emit_replaced=False)
-        queue.replace([foo("a")], "1")
-        assert drain(queue) == [["Sync a@1"]]
-
     def test_what_is_pending_or_known_but_not_listed_is_deleted_afterwards(self) -> None:
         """DFI-07, DFI-08."""
         queue = DeltaFIFO(known_objects=Store(foo("known", rv=1), foo("both", rv=1)))
@@ -153,16 +144,23 @@ class TestReplace:
         queue.replace([], "5")
         assert drain(queue) == [["Deleted †ns/a()"]]
 
+    def test_an_object_that_could_not_be_read_is_not_deleted(self) -> None:
+        """DFI-07: what is known or pending stays; a list without it deletes it."""
+        queue = DeltaFIFO(known_objects=Store(foo("known"), foo("gone")))
+        queue.add(foo("pending", rv=2))
+        queue.replace([foo("a", rv=5)], "5", {"ns/known", "ns/pending", "ns/never-seen"})
+        assert drain(queue) == [["Added pending@2"], ["Replaced a@5"], ["Deleted †ns/gone(gone@1)"]]
+
+        queue.replace([foo("a", rv=5)], "6")
+        assert ["Deleted †ns/known(known@1)"] in drain(queue)
+
     def test_the_garbage_collector_has_nothing_to_look_at(self) -> None:
         """DFI-06: a list of a million would stop all threads for a tenth of a second."""
-        pending = ChangesByKey(None, DeltaType.REPLACED)
-        queue = ChangeQueue(
-            pending, meta_namespace_key, None, name="queue", clock=REAL_CLOCK, metrics=None
-        )
+        queue = DeltaFIFO()
         queue.replace([foo(f"a-{number}") for number in range(3000)], "7")
         queue.update(foo("b"))
         assert queue.statistics().pending == 3001
-        assert not gc.is_tracked(pending._items)
+        assert not gc.is_tracked(queue._items)
 
     def test_an_object_that_is_listed_twice_comes_twice(self) -> None:
         """DFI-02."""
@@ -301,41 +299,6 @@ class TestResync:
         assert drain(queue) == [["Sync a@1"]]
 
 
-class TestTransformer:
-    def test_each_object_is_transformed_once_when_it_is_queued(self) -> None:
-        """DFI-16: neither tombstones nor syncs; the key is taken before."""
-        seen: list[str] = []
-
-        def rename(obj: Any) -> Any:
-            seen.append(obj.metadata.name)
-            obj.metadata.name += "!"
-            return obj
-
-        queue = DeltaFIFO(transformer=rename, known_objects=Store(foo("k"), foo("t")))
-        queue.add(foo("a"))
-        queue.update(foo("a", rv=2))
-        queue.delete(foo("k", rv=2))
-        queue.delete(ghost("t"))
-        queue.replace([foo("a", rv=3), foo("r", rv=3), foo("k", rv=3)], "3")
-        queue.resync()
-
-        assert seen == ["a", "a", "k", "a", "r", "k"]
-        assert take(queue) == ["Added a!@1", "Updated a!@2", "Replaced a!@3"]
-
-    def test_its_failure_is_the_callers_and_queues_nothing(self) -> None:
-        """DFI-16."""
-        queue = DeltaFIFO(transformer=_refuse_bad)
-        with pytest.raises(ZeroDivisionError):
-            queue.add(foo("bad"))
-        assert queue.statistics().pending == 0
-
-    def test_the_refused_deletion_of_something_unknown_is_just_dropped(self) -> None:
-        """DFI-04, DFI-16: also within a batch, whose rest is queued."""
-        queue = DeltaFIFO(transformer=_refuse_bad)
-        queue.apply([Delta(ADDED, foo("a")), Delta(DELETED, foo("bad")), Delta(ADDED, foo("b"))])
-        assert drain(queue) == [["Added a@1"], ["Added b@1"]]
-
-
 class TestApply:
     def test_changes_are_queued_in_order(self) -> None:
         """DFI-02, DFI-04."""
@@ -350,15 +313,14 @@ class TestApply:
         )
         assert drain(queue) == [["Added a@1", "Updated a@2"], ["Deleted k@1"]]
 
-    @pytest.mark.parametrize("bad", [5, foo("bad")])
-    def test_a_failure_names_its_place_and_keeps_what_came_before(self, bad: Any) -> None:
-        """DFI-16, KEY-05."""
-        queue = DeltaFIFO(transformer=_refuse_bad)
+    def test_a_failure_names_its_place_and_keeps_what_came_before(self) -> None:
+        """KEY-05."""
+        queue = DeltaFIFO()
         with pytest.raises(ChangeError) as caught:
-            queue.apply([Delta(ADDED, foo("a")), Delta(UPDATED, bad), Delta(ADDED, foo("b"))])
+            queue.apply([Delta(ADDED, foo("a")), Delta(UPDATED, 5), Delta(ADDED, foo("b"))])
 
         assert caught.value.index == 1
-        assert isinstance(caught.value.__cause__, KeyFuncError | ZeroDivisionError)
+        assert isinstance(caught.value.__cause__, KeyFuncError)
         assert drain(queue) == [["Added a@1"]]
 
 
@@ -428,12 +390,6 @@ class TestKeyOf:
         with pytest.raises(KeyFuncError) as caught:
             DeltaFIFO().key_of([])
         assert isinstance(caught.value.__cause__, EmptyDeltasError)
-
-
-def _refuse_bad(obj: Any) -> Any:
-    if obj.metadata.name == "bad":
-        raise ZeroDivisionError
-    return obj
 
 
 def test_objects_of_any_kind_are_queued() -> None:

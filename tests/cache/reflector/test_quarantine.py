@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown
-from clientgo.cache.reflector.quarantine import REMEMBERED, QuarantineLog, key_for_report
+from clientgo.cache.reflector.quarantine import REMEMBERED, QuarantineLog
+from clientgo.cache.store.keys import key_for_report
 from clientgo.meta import ObjectMeta, Undecodable
 from tests.cache.builders import foo
 

@@ -122,4 +122,22 @@ class TestAList:
         """FIELD-13."""
         broken = Undecodable("bad", b"{}", ObjectMeta(name="x"))
         taken = step(LISTS, begin(LISTS, Memory()), page(foo("a"), bad=(broken,)))
-        assert taken.messages == [Quarantine(broken), Replace([foo("a")], "10")]
+        assert taken.messages == [Quarantine(broken), Replace([foo("a")], "10", frozenset(["x"]))]
+
+    def test_what_did_not_decode_on_any_page_is_known_to_exist(self) -> None:
+        """FIELD-83: an object without a readable name cannot be told from others."""
+        first, second, nameless = (
+            Undecodable("bad", b"{}", ObjectMeta(name=name, namespace="ns"))
+            for name in ("x", "y", "")
+        )
+        state = after(begin(LISTS, Memory()), page(more="1", bad=(first, nameless)))
+        (*_, replaced) = step(LISTS, state, page(foo("a"), bad=(second,))).messages
+        assert replaced == Replace([foo("a")], "10", frozenset(["ns/x", "ns/y"]))
+
+    def test_a_list_in_one_piece_forgets_what_did_not_decode_on_the_pages_before(self) -> None:
+        """FIELD-83."""
+        broken = Undecodable("bad", b"{}", ObjectMeta(name="x", namespace="ns"))
+        paged = after(begin(LISTS, Memory()), page(more="1", bad=(broken,)))
+        whole = after(paged, Failed(EXPIRED, 0.0))
+        (replaced,) = step(LISTS, whole, page(foo("a"))).messages
+        assert replaced == Replace([foo("a")], "10")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -16,6 +18,7 @@ from clientgo.cache.reflector.state import (
     Reached,
     Refused,
     Replace,
+    State,
     StreamedListOverdueError,
     StreamingList,
     Watching,
@@ -35,6 +38,15 @@ from tests.cache.reflector.steps import (
     event,
     received,
 )
+
+
+def _sent(text: str) -> WatchEvent[Any]:
+    """``+a@1`` is added, ``~a@2`` modified, ``-a@3`` deleted; ``+a`` does not decode."""
+    kind = {"+": "ADDED", "~": "MODIFIED", "-": "DELETED"}[text[0]]
+    name, _, version = text[1:].partition("@")
+    if version:
+        return event(kind, name, int(version))
+    return WatchEvent(kind, Undecodable("bad", b"{}", ObjectMeta(name=name, namespace="ns")))
 
 
 class TestAStreamedList:
@@ -111,6 +123,32 @@ class TestAStreamedList:
         )
         _, replaced, *_ = taken.messages
         assert replaced == Replace([], "10")
+
+    @pytest.mark.parametrize(
+        ("events", "objects", "unknown"),
+        [
+            ("+x", "", "ns/x"),
+            ("+a@1 +x ~b@2", "a@1 b@2", "ns/x"),
+            ("+x +x@2", "x@2", ""),
+            ("+x@1 ~x", "x@1", ""),
+            ("+x -x@2", "", ""),
+            ("+x -x", "", ""),
+            ("+x -x +x", "", "ns/x"),
+        ],
+    )
+    @pytest.mark.parametrize("reads", ["one", "several"])
+    def test_what_does_not_decode_is_known_to_exist(
+        self, events: str, objects: str, unknown: str, reads: str
+    ) -> None:
+        """FIELD-83: an event without a version is one that does not decode."""
+        came = [*map(_sent, events.split()), bookmark(10, end=True)]
+        state: State = self.STREAMING
+        for part in [came] if reads == "one" else [[one] for one in came]:
+            taken = step(STREAMS, state, received(*part))
+            state = taken.next
+        (replaced,) = [message for message in taken.messages if isinstance(message, Replace)]
+        assert [ref(obj) for obj in replaced.objects] == objects.split()
+        assert replaced.unknown == frozenset(unknown.split())
 
     @pytest.mark.parametrize("refusal", [THROTTLED, ConnectionRefusedError()])
     def test_an_overloaded_or_absent_server_is_asked_again(self, refusal: Exception) -> None:

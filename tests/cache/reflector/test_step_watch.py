@@ -217,13 +217,10 @@ class TestAWatch:
         """FIELD-13: an older state that did decode would stay in the store."""
         broken = Undecodable("bad", b"{}", ObjectMeta(name="x", namespace="ns"))
         taken = step(LISTS, WATCHING, received(event("ADDED"), WatchEvent("DELETED", broken)))
-        quarantine, apply, reached = taken.messages
+        added, quarantine, deleted, reached = taken.messages
+        assert isinstance(added, Apply)
         assert isinstance(quarantine, Quarantine)
-        assert isinstance(apply, Apply)
-        assert apply.changes[1] == Delta(
-            DeltaType.DELETED,
-            DeletedFinalStateUnknown("ns/x", None),
-        )
+        assert deleted == Apply([Delta(DeltaType.DELETED, DeletedFinalStateUnknown("ns/x", None))])
         assert reached == Reached("11")
 
     def test_only_a_deletion_that_does_not_decode_reaches_no_version(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from clientgo.cache.store.index import Index
+from clientgo.cache.store.thread_safe_store import Index
 from tests.cache.builders import Foo, foo
 
 

@@ -24,10 +24,10 @@ from clientgo.cache import (
     ttl_policy,
 )
 from clientgo.cache.store.parts import PART
-from clientgo.meta import ExplicitKey, deep_copy
+from clientgo.meta import ExplicitKey
 from clientgo.testing import FakeClock
 from tests.background import Background
-from tests.cache.builders import Foo, foo, ref, refs
+from tests.cache.builders import Foo, foo, refs
 from tests.cache.recorder import Recorder
 
 ADDED, UPDATED, DELETED = DeltaType.ADDED, DeltaType.UPDATED, DeltaType.DELETED
@@ -48,11 +48,10 @@ def indexer(**indexers: Any) -> Indexer[Foo]:
     return Indexer(indexers=indexers or {"groups": by_groups})
 
 
-@pytest.fixture(params=["indexer", "transforming", "expiring"])
+@pytest.fixture(params=["indexer", "expiring"])
 def store(request: pytest.FixtureRequest) -> Store[Foo]:
     makers: dict[str, Any] = {
         "indexer": Indexer,
-        "transforming": lambda: Indexer(transformer=lambda obj: obj),
         "expiring": lambda: ExpirationCache(ttl_policy(60.0)),
     }
     made: Store[Foo] = makers[request.param]()
@@ -124,41 +123,13 @@ class TestEveryStore:
         assert store.last_store_sync_resource_version() == "33"
 
 
-class TestTransformer:
-    def test_it_sees_what_is_stored_but_not_what_is_deleted_or_asked_for(self) -> None:
-        """STO-06."""
-        seen: list[str] = []
-
-        def upper(obj: Foo) -> Foo:
-            seen.append(ref(obj))
-            copy = deep_copy(obj)
-            copy.metadata.name = obj.metadata.name.upper()
-            return copy
-
-        store = Indexer(transformer=upper)
-        store.add(foo("a"))
-        store.update(foo("b"))
-        store.get(foo("a"))
-        store.delete(foo("b"))
-        store.transaction([Delta(ADDED, foo("c"))])
-        store.replace([*store.list(), foo("d")], "1")
-
-        assert seen == ["a@1", "b@1", "A@1", "c@1", "d@1"]
-        # The key is that of the object as it came, so "A" is a key of its own after the replace.
-        assert sorted(store.list_keys()) == ["ns/A", "ns/c", "ns/d"]
-
-    def test_its_failure_stores_nothing(self) -> None:
-        """STO-06."""
-
-        def refuse(obj: Foo) -> Foo:
-            raise ZeroDivisionError
-
-        store = Indexer(transformer=refuse)
-        with pytest.raises(ZeroDivisionError):
-            store.add(foo("a"))
-        with pytest.raises(ZeroDivisionError):
-            store.replace([foo("a")], "1")
-        assert store.list() == []
+class TestReplace:
+    def test_what_could_not_be_read_keeps_its_last_state(self) -> None:
+        """STO-05."""
+        store = indexer()
+        store.replace([foo("a", rv=1), foo("b", rv=1), foo("c", rv=1)], "1")
+        store.replace([foo("a", rv=2)], "2", {"ns/a", "ns/b", "ns/never-seen"})
+        assert sorted(refs(store.list())) == ["a@2", "b@1"]
 
 
 class TestBatches:

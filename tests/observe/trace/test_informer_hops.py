@@ -9,7 +9,6 @@ import pytest
 from clientgo.cache import (
     DELTA_FIFO,
     REAL_FIFO,
-    REAL_FIFO_SINGLE,
     Delta,
     DeltaFIFO,
     DeltaType,
@@ -38,7 +37,7 @@ def handled(key: str, event: str) -> object:
     return lambda hop: (hop.hop, hop.key, hop.details.get("event")) == ("handler.call", key, event)
 
 
-@pytest.mark.parametrize("queue", [DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE])
+@pytest.mark.parametrize("queue", [DELTA_FIFO, REAL_FIFO])
 def test_each_change_takes_the_whole_way_with_each_queue(queue: QueueChoice) -> None:
     source, recorder = FakeSource(sample=foo("sample")), Recorder()
     with tracing(recorder), running(informer_of(source, queue)):

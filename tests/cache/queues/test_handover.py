@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from clientgo.cache import (
-    FIFO,
     Delta,
     DeltaFIFO,
     DeltaType,
@@ -19,13 +18,13 @@ from clientgo.cache import (
     QueueMetrics,
     RealFIFO,
 )
-from clientgo.cache.queues.consumer_gate import HIGH_WATER
+from clientgo.cache.queues.handover import HIGH_WATER
 from clientgo.testing import FakeClock
 from tests.cache.builders import foo
 from tests.cache.recorder import Recorder
 
 
-@pytest.fixture(params=[DeltaFIFO, RealFIFO, FIFO])
+@pytest.fixture(params=[DeltaFIFO, RealFIFO])
 def queue(request: pytest.FixtureRequest) -> Any:
     return request.param()
 
@@ -41,7 +40,7 @@ def start(target: Callable[[], object]) -> threading.Thread:
 
 
 def test_a_pop_waits_for_an_entry(queue: Any) -> None:
-    """DFI-12, RFI-10, FIF-04."""
+    """DFI-12, RFI-10."""
     popped = threading.Event()
     consumer = start(lambda: (queue.pop(ignore), popped.set()))
     queue.add(foo("a"))
@@ -50,7 +49,7 @@ def test_a_pop_waits_for_an_entry(queue: Any) -> None:
 
 
 def test_closing_wakes_every_waiting_consumer(queue: Any) -> None:
-    """DFI-18, RFI-10, FIF-04."""
+    """DFI-18, RFI-10."""
     outcomes: list[type] = []
 
     def consume() -> None:
@@ -67,7 +66,7 @@ def test_closing_wakes_every_waiting_consumer(queue: Any) -> None:
 
 
 def test_a_closed_queue_is_emptied_first_and_still_takes_changes(queue: Any) -> None:
-    """DFI-18, FIF-04."""
+    """DFI-18."""
     queue.add(foo("a"))
     assert not queue.is_closed()
     queue.close()
@@ -197,12 +196,12 @@ def changes(count: int) -> list[Delta]:
 def announce_waits(queue: Any) -> threading.Event:
     """An event that is set when a producer is about to wait, with the lock held."""
     waiting = threading.Event()
-    wait = queue._gate._batch_done.wait
+    wait = queue._batch_done.wait
 
     def announced() -> bool:
         waiting.set()
         result: bool = wait()
         return result
 
-    queue._gate._batch_done.wait = announced
+    queue._batch_done.wait = announced
     return waiting
