@@ -22,6 +22,7 @@ from clientgo.operator.client.ownership import set_controller_reference, set_own
 from clientgo.operator.errors import CancelledError
 from clientgo.operator.runs import NO_FAILURE, RetryInfo, Run
 from clientgo.operator.runs.run_fields import BoundLogger
+from clientgo.operator.runs.steps import CoroutineLoop
 from clientgo.operator.settings.durations import Duration, seconds
 from clientgo.record import SeriesRecorder
 from clientgo.util.clock import Clock
@@ -30,7 +31,7 @@ from clientgo.util.process import SupervisedThread
 
 if TYPE_CHECKING:
     from clientgo.operator.addons.changes import Changes
-    from clientgo.operator.addons.coroutines import AsyncClient, EventLoop
+    from clientgo.operator.addons.coroutines import AsyncClient
 
 P = TypeVar("P")
 S = TypeVar("S")
@@ -71,7 +72,7 @@ class RunScope:
     clock: Clock
     values: Mapping[str, Any]
     secondaries: Callable[[Any, ObjectName, Any, str | None], list[Any]]
-    event_loop: Callable[[], EventLoop]
+    event_loop: Callable[[], CoroutineLoop]
 
 
 @uncopyable("it belongs to one run; pass on what you read from it")
@@ -175,9 +176,8 @@ class Context(Generic[P]):
     @property
     def aclient(self) -> AsyncClient:
         """The same client for coroutines: ``await ctx.aclient.create(obj)``."""
-        from clientgo.operator.addons.coroutines import AsyncClient
-
-        return AsyncClient(self.client, self._scope.event_loop(), self.cancelled)
+        client: AsyncClient = self._scope.event_loop().client(self.client, self.cancelled)
+        return client
 
     @property
     def log(self) -> BoundLogger:

@@ -94,6 +94,8 @@ class Shape:
     finalizers: Finalizers[Any]
     is_async: bool = False
     """True if a method is a coroutine."""
+    after_cleanup: Callable[[Any, Any, Result], Result] | None = None
+    """What is left to do when ``cleanup`` is done with an object; no coroutine."""
     tasks: tuple[Callable[..., Any], ...] = ()
     """The methods that are declared as tasks."""
 

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal, Protocol
 
 from clientgo.meta import Model, is_conflict
 from clientgo.meta.markers import Format
 from clientgo.meta.timestamps import format_time, parse_time
 from clientgo.operator.client.events import PROCESSING_ERROR, RESOURCE_EXISTS, shortened
+from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.context import Context
 from clientgo.operator.errors import AlreadyOwnedError
+from clientgo.operator.predicates import Predicate
 from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
 from clientgo.operator.status import (
     ObservedGeneration,
@@ -27,9 +29,6 @@ from clientgo.operator.status import (
     has_status_fields,
     status_of,
 )
-
-if TYPE_CHECKING:
-    from clientgo.operator.addons.changes import StateKeeper
 
 _log = logging.getLogger("clientgo.operator.reconcile")
 
@@ -107,6 +106,25 @@ def _note(status: Any, ending: str, reason: str, now: float) -> None:
     status.status = ending
     status.reason = reason
     status.last_update = format_time(now)
+
+
+class StateKeeper(Protocol):
+    """Keeps what runs compare, in the object itself; ``addons.changes`` has one. Thread-safe."""
+
+    in_status: bool
+    """True if it keeps that in the status, False in an annotation."""
+
+    def compare(self, obj: Any, /, *, resumed: bool) -> Any:
+        """Return what :attr:`Context.changes` is for a run."""
+
+    def put(self, changes: Any, obj: Any, /) -> None:
+        """Put what a run keeps into an object about to be written."""
+
+    def write(self, client: LiveClient, changes: Any, current: Any, /) -> Any:
+        """Write what a run keeps, unless ``current`` has it; return the object as it is then."""
+
+    def wakes(self) -> Predicate:
+        """Return the predicate that stops updates which changed nothing but what is kept."""
 
 
 class StatusNotes:

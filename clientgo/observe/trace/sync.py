@@ -13,7 +13,13 @@ from clientgo.util.copies import uncopyable
 
 
 class Syncing(Protocol):
-    """A block in which a key is synced."""
+    """A block in which a key is synced; or what begins and ends without a block."""
+
+    def begin(self) -> None:
+        """Say that the sync begins."""
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Say that it has ended, perhaps by an error."""
 
     def __enter__(self) -> Self: ...
 
@@ -32,6 +38,10 @@ class Syncing(Protocol):
 class _NotTraced:
     __slots__ = ()
 
+    def begin(self) -> None: ...
+
+    def end(self, error: BaseException | None = None) -> None: ...
+
     def __enter__(self) -> Self:
         return self
 
@@ -45,7 +55,7 @@ NOT_TRACED: Final[Syncing] = _NotTraced()
 
 @uncopyable("it has locks; make one in each process")
 class TracedSync:
-    """One sync of one key, in one thread."""
+    """One sync of one key, in one thread at a time."""
 
     __slots__ = ("_error", "_key", "_of", "_started", "_trace")
 
@@ -56,12 +66,21 @@ class TracedSync:
         self._error = ""
         self._started = 0.0
 
-    def __enter__(self) -> Self:
+    def begin(self) -> None:
         trace = self._trace
         trace.before("sync", self._of, self._key)
         trace.acts_for(self._of, self._key)
         self._started = trace.now()
         trace.note("sync.start", self._of, self._key)
+
+    def end(self, error: BaseException | None = None) -> None:
+        if error is not None:
+            self.failed(error)
+        seconds = self._trace.now() - self._started
+        self._trace.note("sync.end", self._of, self._key, error=self._error, seconds=seconds)
+
+    def __enter__(self) -> Self:
+        self.begin()
         return self
 
     def __exit__(
@@ -70,10 +89,7 @@ class TracedSync:
         exception: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        if exception is not None:
-            self.failed(exception)
-        seconds = self._trace.now() - self._started
-        self._trace.note("sync.end", self._of, self._key, error=self._error, seconds=seconds)
+        self.end(exception)
 
     def failed(self, error: BaseException) -> None:
         self._error = f"{type(error).__name__}: {error}"

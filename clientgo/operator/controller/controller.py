@@ -37,12 +37,11 @@ from clientgo.operator.runs import (
 from clientgo.operator.runs.run_fields import current_run
 from clientgo.operator.settings.labels import selector_of
 from clientgo.operator.sources.source import Source
-from clientgo.operator.status_report import StatusNotes
+from clientgo.operator.status_report import StateKeeper, StatusNotes
 from clientgo.util.copies import uncopyable
 from clientgo.util.wait import StopEvent
 
 if TYPE_CHECKING:
-    from clientgo.operator.addons.changes import StateKeeper
     from clientgo.operator.controller.explanation import Explanation
 
 P = TypeVar("P")
@@ -81,6 +80,7 @@ class Controller(Generic[P]):
         declaration: Declaration,
         shape: Shape,
         config: ControllerConfig,
+        keeper: StateKeeper | None = None,
     ) -> None:
         _check_deletion(shape, config)
         self.services = services
@@ -101,7 +101,6 @@ class Controller(Generic[P]):
         if shape.is_async:
             services.event_loop()  # it is made now, and not by the first run
         self._timers = Timers(f"{self.name}-timers", services.clock)
-        keeper = _keeper_of(declaration, shape, config.name, self.primary)
         finalizer = None if shape.cleanup is None else _finalizer_of(self.primary, config)
         self.parts = ControllerParts(
             controller=self.name,
@@ -324,22 +323,6 @@ def _check_deletion(shape: Shape, config: ControllerConfig) -> None:
             f"controller {config.name}: on_deleted calls reconcile(self, ctx, obj) with what is "
             "gone already; it goes together neither with cleanup nor with reconcile_key"
         )
-
-
-def _keeper_of(
-    declaration: Declaration, shape: Shape, controller: str, primary: APIResource
-) -> StateKeeper | None:
-    fields = declaration.compared(controller)
-    if not fields:
-        return None
-    if shape.reconcile is None:
-        raise DeclarationError(
-            f"controller {controller}: changes are those of an object; write "
-            "reconcile(self, ctx, obj), not reconcile_key"
-        )
-    from clientgo.operator.addons.changes import StateKeeper  # for those who compare
-
-    return StateKeeper(controller, primary, declaration.primary, fields)
 
 
 def _all_finalizers(shape: Shape, own: str | None) -> tuple[str, ...]:

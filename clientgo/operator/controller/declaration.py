@@ -26,7 +26,7 @@ from clientgo.operator.sources.source import Source
 from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
 
 if TYPE_CHECKING:
-    from clientgo.operator.addons.changes.changes import Compared, Field
+    from clientgo.operator.addons.changes.changes import Compared
 
 RT = TypeVar("RT")
 
@@ -44,14 +44,6 @@ class Declaration:
     changes: tuple[Compared, ...] = ()
     projection: Projection = "full"
     options: Mapping[str, Any] = field(default_factory=dict)
-
-    def compared(self, controller: str) -> tuple[Field, ...]:
-        """Return the fields that runs compare. Raises ``ConfigError``."""
-        if not self.changes:
-            return ()
-        from clientgo.operator.addons.changes.changes import fields_of  # for those who compare
-
-        return fields_of(self.changes, self.primary, controller)
 
     def config(self) -> ControllerConfig:
         return changed_config(ControllerConfig(), self.options)
@@ -95,7 +87,7 @@ def controller(
     )
     for kind in (primary, *declaration.reads):
         api_resource(kind)
-    declaration.compared(declaration.config().checked().name)
+    declaration.config().checked()
 
     def declare(cls: type[RT]) -> type[RT]:
         cls.__controller__ = declaration  # type: ignore[attr-defined]

@@ -13,6 +13,8 @@ practices (ManageError).
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from clientgo.meta import DecodeError, StatusError, deep_copy, is_conflict, metadata_of
@@ -31,7 +33,7 @@ from clientgo.operator.errors import (
 )
 from clientgo.operator.result import ErrorResult
 from clientgo.operator.runs import FailedRun, Run, Timer, retry_after
-from clientgo.operator.runs.steps import Steps, result_of
+from clientgo.operator.runs.steps import Outcome, UserCode
 from clientgo.rest import TransportError
 
 _log = logging.getLogger("clientgo.operator.reconcile")
@@ -44,54 +46,87 @@ class InvalidObjectError(TerminalError):
     """The object is not what its own rules ask for; only an edit helps."""
 
 
-class Failures:
-    """Handles the failed runs of one controller.
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A run that has failed.
 
     ``obj`` is the object that the reconciler has, ``shared`` the same as it was read; both are
     None if there is none.
     """
 
+    ctx: Context[Any]
+    run: Run
+    error: Exception
+    shared: Any
+    obj: Any
+    deleting: bool = False
+
+
+class Failures:
+    """Handles the failed runs of one controller."""
+
     def __init__(self, parts: ControllerParts) -> None:
         self._parts = parts
         self._clock = parts.clock
 
-    def deal_with(
-        self,
-        ctx: Context[Any],
-        run: Run,
-        error: Exception,
-        shared: Any,
-        obj: Any,
-        *,
-        deleting: bool = False,
-    ) -> Steps[None]:
-        """Raises ``error`` itself if it must stop the manager."""
-        parts = self._parts
-        error = self._timed_out(ctx, error)
-        if isinstance(error, CancelledError) and parts.stopping.is_set():
-            _log.debug("%s: the run was cut short by the stop: %s", run.key, error)
-            return
-        if isinstance(error, CancelledError) and ctx.cancelled.is_set():
-            _log.debug("%s: the run was cut short by the deletion: %s", run.key, error)
-            run.again()
-            return
+    def begin(self, failure: Failure) -> UserCode | None:
+        """Handle a failure; or return ``on_error``, whose outcome :meth:`end` takes.
+
+        Raises the error itself if it must stop the manager.
+        """
+        parts, error = self._parts, failure.error
+        if self._is_cut_short(failure):
+            return None
         if not parts.config.recover and not _is_expected(error):
             raise error
-        if deleting and self._gave_up(ctx, run, error, shared):
-            return
-        answer = ErrorResult.default()
-        if parts.shape.on_error is not None and obj is not None and not deleting:
-            answer = yield from self._ask_on_error(ctx, obj, error)
-        reported = self._is_gone(run, error) or self._tell(ctx, run, error, shared, answer)
-        retry = self._plan(run, error, shared, answer)
+        if failure.deleting:
+            if not self._gave_up(failure):
+                self._finish(failure, ErrorResult.default())
+            return None
+        if parts.shape.on_error is not None and failure.obj is not None:
+            return partial(parts.shape.on_error, failure.ctx, failure.obj, error)
+        self._finish(failure, ErrorResult.default())
+        return None
+
+    def end(self, failure: Failure, outcome: Outcome) -> None:
+        """Take what ``on_error`` returned or raised."""
+        ctx, answer = failure.ctx, ErrorResult.default()
+        try:
+            returned = outcome()
+            if isinstance(returned, ErrorResult):
+                answer = returned
+            elif returned is not None:
+                _log.error("%s: on_error returns an ErrorResult or None, not %r", ctx.key, returned)
+        except Exception:  # noqa: BLE001 - the first error is the one that matters
+            _log.exception("%s: on_error itself failed", ctx.key)
+        self._finish(failure, answer)
+
+    def _is_cut_short(self, failure: Failure) -> bool:
+        """Return True if the run was only told to end."""
+        run, error = failure.run, failure.error
+        if not isinstance(error, CancelledError):
+            return False
+        if self._parts.stopping.is_set():
+            _log.debug("%s: the run was cut short by the stop: %s", run.key, error)
+            return True
+        if failure.ctx.cancelled.is_set():
+            _log.debug("%s: the run was cut short by the deletion: %s", run.key, error)
+            run.again()
+            return True
+        return False
+
+    def _finish(self, failure: Failure, answer: ErrorResult) -> None:
+        """Report the failure, and let the object run again as ``answer`` and the policy say."""
+        ctx, run, error = failure.ctx, failure.run, failure.error
+        reported = self._is_gone(run, error) or self._tell(failure, answer)
+        retry = self._plan(failure, answer)
         if not reported and retry is None:
             run.again_after(STATUS_RETRY)
         delay = None if retry is None else max(retry.due - self._clock.monotonic(), 0.0)
-        parts.metrics.retry(run.key, ctx.retry.attempt + 1, delay)
+        self._parts.metrics.retry(run.key, ctx.retry.attempt + 1, delay)
         if ctx.deleted and retry is None:
             run.gone()
-        what = "the clean-up failed" if deleting else "failed"
-        self._log(run, what, error, delay, before=ctx.retry.last_error)
+        self._log(failure, delay)
 
     def _is_gone(self, run: Run, error: Exception) -> bool:
         """Return True if the primary itself was deleted during the run; its event will follow."""
@@ -100,21 +135,10 @@ class Failures:
         details, primary = error.status.details, self._parts.primary
         return (details.group, details.kind) == (primary.group, primary.plural)
 
-    def _timed_out(self, ctx: Context[Any], error: Exception) -> Exception:
-        """Return the error itself, unless it is only what the end of the run's time made of it."""
-        if ctx.time_is_up() and isinstance(error, CancelledError):
-            timed_out = ReconcileTimeoutError(
-                f"the run of {ctx.key} took longer than the "
-                f"{self._parts.config.reconcile_timeout} s that controller "
-                f"{self._parts.controller} allows"
-            )
-            timed_out.__cause__ = error
-            return timed_out
-        return error
-
-    def _gave_up(self, ctx: Context[Any], run: Run, error: Exception, shared: Any) -> bool:
+    def _gave_up(self, failure: Failure) -> bool:
         """Remove the finalizers if the clean-up has failed for too long; return True if so."""
         parts, timeout = self._parts, self._parts.config.give_up_after
+        run, error, shared = failure.run, failure.error, failure.shared
         if timeout is None:
             return False
         deleted_at = parse_time(metadata_of(shared).deletion_timestamp)
@@ -124,36 +148,22 @@ class Failures:
             return False
         try:
             remove_finalizers_now(parts.client, shared, parts.finalizers)
-        except (DecodeError, StatusError, TransportError) as failure:
-            _log.warning("%s: the finalizers could not be removed: %s", run.key, failure)
+        except (DecodeError, StatusError, TransportError) as refused:
+            _log.warning("%s: the finalizers could not be removed: %s", run.key, refused)
             return False
         note = f"The clean-up kept failing and was given up; something may be left: {error}"
-        ctx.events.warning(CLEANUP_ABANDONED, note)
+        failure.ctx.events.warning(CLEANUP_ABANDONED, note)
         parts.metrics.abandoned()
         _log.error("%s: the clean-up was given up: %s", run.key, error, exc_info=error)
         run.gone()
         return True
 
-    def _ask_on_error(self, ctx: Context[Any], obj: Any, error: Exception) -> Steps[ErrorResult]:
-        assert self._parts.shape.on_error is not None
-        try:
-            returned = yield from result_of(self._parts.shape.on_error(ctx, obj, error))
-        except Exception:  # noqa: BLE001 - the first error is the one that matters
-            _log.exception("%s: on_error itself failed", ctx.key)
-            return ErrorResult.default()
-        if isinstance(returned, ErrorResult):
-            return returned
-        if returned is not None:
-            _log.error("%s: on_error returns an ErrorResult or None, not %r", ctx.key, returned)
-        return ErrorResult.default()
-
-    def _tell(
-        self, ctx: Context[Any], run: Run, error: Exception, shared: Any, answer: ErrorResult
-    ) -> bool:
+    def _tell(self, failure: Failure, answer: ErrorResult) -> bool:
         """Report an error by an Event and in the status; an invalid object once a generation.
 
         Return False if the status could not be written.
         """
+        ctx, run, error, shared = failure.ctx, failure.run, failure.error, failure.shared
         if shared is None:
             return True
         notes, invalid = self._parts.notes, isinstance(error, InvalidObjectError)
@@ -164,9 +174,9 @@ class Failures:
         try:
             # This is how its last run ended, even if the object has changed since.
             write_status(self._parts.client, shared, wanted, optimistic=False)
-        except (DecodeError, StatusError, TransportError) as failure:
-            if not is_gone(failure, run.key.name):
-                _log.warning("%s: the status of the failure was not written: %s", run.key, failure)
+        except (DecodeError, StatusError, TransportError) as refused:
+            if not is_gone(refused, run.key.name):
+                _log.warning("%s: the status of the failure was not written: %s", run.key, refused)
                 return not notes.reports
             _log.debug("%s: is gone, and its status with it", run.key)
         except Exception:  # noqa: BLE001 - it must not take the place of the failure itself
@@ -175,9 +185,10 @@ class Failures:
             run.reported_invalid(generation)
         return True
 
-    def _plan(self, run: Run, error: Exception, shared: Any, answer: ErrorResult) -> Timer | None:
+    def _plan(self, failure: Failure, answer: ErrorResult) -> Timer | None:
         """Return the timer of the next try; None if there is none."""
-        retry = run.failed(
+        error, shared = failure.error, failure.shared
+        retry = failure.run.failed(
             FailedRun(error, answer.retries, answer.delay, retry_after(error), shared),
             0 if shared is None else metadata_of(shared).generation,
         )
@@ -188,19 +199,13 @@ class Failures:
         )
         return retry
 
-    def _log(
-        self,
-        run: Run,
-        what: str,
-        error: Exception,
-        delay: float | None,
-        *,
-        before: Exception | None,
-    ) -> None:
+    def _log(self, failure: Failure, delay: float | None) -> None:
         """One line for each failure; the first has a traceback, and all have one at DEBUG.
 
         A `Retry` has no traceback, and is logged again only when its message changes.
         """
+        run, error, before = failure.run, failure.error, failure.ctx.retry.last_error
+        what = "the clean-up failed" if failure.deleting else "failed"
         if is_conflict(error):
             _log.info("%s: changed by another writer, trying again: %s", run.key, error)
         elif self._is_gone(run, error):

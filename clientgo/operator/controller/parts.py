@@ -18,17 +18,16 @@ from clientgo.operator.context import RunScope
 from clientgo.operator.controller.declaration import ControllerConfig
 from clientgo.operator.metrics import ControllerMetrics, MetricsSink
 from clientgo.operator.reconciler import Shape
+from clientgo.operator.result import Result
 from clientgo.operator.runs import RunDeadlines
-from clientgo.operator.runs.steps import no_event_loop
-from clientgo.operator.status_report import StatusNotes
+from clientgo.operator.runs.steps import CoroutineLoop, no_event_loop
+from clientgo.operator.status_report import StateKeeper, StatusNotes
 from clientgo.record import SeriesRecorder
 from clientgo.util.clock import Clock
 from clientgo.util.copies import uncopyable
 
 if TYPE_CHECKING:
     from clientgo.meta import ObjectName
-    from clientgo.operator.addons.changes import StateKeeper
-    from clientgo.operator.addons.coroutines import EventLoop
     from clientgo.sharding import Ownership
 
 
@@ -73,6 +72,11 @@ class ControllerParts(RunScope):
             return self.shape.cleanup(ctx, obj)
         return self.shape.finalizers.clean_up(finalizer, ctx, obj)
 
+    def after_clean_up(self, finalizer: str, ctx: Any, obj: Any, result: Result) -> Result:
+        """Return what the clean-up of a finalizer ends in, when user code is done with it."""
+        after = self.shape.after_cleanup
+        return result if after is None or finalizer != self.finalizer else after(ctx, obj, result)
+
 
 @uncopyable("it has connections to a server; make one in each process")
 @dataclass(frozen=True, slots=True)
@@ -93,4 +97,4 @@ class Services:
     sink: MetricsSink | None = None
     standby: Callable[[], str] = lambda: ""
     ownership: Ownership[ObjectName] | None = None
-    event_loop: Callable[[], EventLoop] = no_event_loop
+    event_loop: Callable[[], CoroutineLoop] = no_event_loop

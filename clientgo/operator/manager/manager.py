@@ -378,6 +378,11 @@ class Manager:
             from clientgo.operator.addons.tasks import with_tasks
 
             shape = with_tasks(shape, config, shared=self._sharing is not None)
+        keeper = None
+        if declaration.changes:
+            from clientgo.operator.addons.changes import keeper_of
+
+            keeper = keeper_of(declaration, shape, config.name)
         ownership = None
         if self._sharing is not None and config.needs_leadership:
             ownership = self._sharing.ownership
@@ -399,7 +404,7 @@ class Manager:
         with self._life.lock:
             self._life.check_not_stopped()
             self._registry.check_new(config.name, allow_duplicate=config.allow_duplicate_name)
-            controller: Controller[Any] = Controller(services, declaration, shape, config)
+            controller: Controller[Any] = Controller(services, declaration, shape, config, keeper)
             self._registry.add(controller)
         if shape.setup is not None:
             shape.setup(self)

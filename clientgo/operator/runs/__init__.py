@@ -21,9 +21,10 @@ from clientgo.operator.runs.object_state import (
     TimerKind,
 )
 from clientgo.operator.runs.run import Run
-from clientgo.operator.runs.run_queue import RunQueue, RunQueueStatistics, Work
+from clientgo.operator.runs.run_queue import RunQueue, RunQueueStatistics
 from clientgo.operator.runs.timers import Timers
 from clientgo.operator.runs.transient import is_transient, retry_after
+from clientgo.operator.runs.workers import Work
 
 __all__ = [
     "NO_FAILURE",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clientgo.meta import ObjectName
+from clientgo.observe.trace import NOT_TRACED, Syncing
 from clientgo.operator.retry import RetryState, exponential
 from clientgo.operator.runs.object_state import (
     FailedRun,
@@ -28,11 +29,11 @@ _log = logging.getLogger("clientgo.operator.reconcile")
 class Run:
     """Says what is known of the object, and takes how the run went. For one thread at a time.
 
-    ``lock`` guards the state, which other threads ask for further runs. ``over`` is called when
-    work that went on elsewhere has ended.
+    ``lock`` guards ``state``, which other threads ask for further runs. ``sync`` shows the run to a
+    tracer. ``over(run, failure)`` is called when the run is over.
     """
 
-    __slots__ = ("_clock", "_lock", "_over", "_state", "key", "priority")
+    __slots__ = ("_clock", "_lock", "_over", "key", "priority", "state", "sync")
 
     def __init__(
         self,
@@ -42,11 +43,13 @@ class Run:
         *,
         priority: int = 0,
         lock: threading.Lock | None = None,
-        over: Callable[[ObjectName, ObjectState, BaseException | None], object] | None = None,
+        sync: Syncing = NOT_TRACED,
+        over: Callable[[Run, BaseException | None], object] | None = None,
     ) -> None:
         self.key = key
         self.priority = priority
-        self._state = state
+        self.state = state
+        self.sync = sync
         self._clock = clock
         self._lock = lock or threading.Lock()
         self._over = over
@@ -57,44 +60,44 @@ class Run:
     def rerun_pending(self) -> bool:
         """True if the object was triggered since this run began."""
         with self._lock:
-            return self._state.pending
+            return self.state.pending
 
     @property
     def last_known(self) -> Any:
         """The last state of a deleted object, see :meth:`RunQueue.deleted`."""
         with self._lock:
-            return self._state.last_known
+            return self.state.last_known
 
     @property
     def has_succeeded(self) -> bool:
         """True if an earlier run for the object has succeeded in this process."""
         with self._lock:
-            return self._state.has_succeeded
+            return self.state.has_succeeded
 
     def identify(self, uid: str, version: str = "") -> RetryInfo:
         """Say which object it is, in which version; return what failed before."""
         with self._lock:
-            return self._state.identify(uid, version)
+            return self.state.identify(uid, version)
 
     def is_reported_invalid(self, generation: int) -> bool:
         """Return True if this generation was reported as invalid."""
         with self._lock:
-            return self._state.invalid_reported == generation
+            return self.state.invalid_reported == generation
 
     def reported_invalid(self, generation: int) -> None:
         """Note that this generation was reported as invalid."""
         with self._lock:
-            self._state.invalid_reported = generation
+            self.state.invalid_reported = generation
 
     def initialised(self, generation: int) -> int:
         """Count an initialisation of a generation; return how many that makes in a row."""
         with self._lock:
-            return self._state.initialised(generation)
+            return self.state.initialised(generation)
 
     def settled(self) -> None:
         """Note that the object needed no initialisation."""
         with self._lock:
-            self._state.settled()
+            self.state.settled()
 
     # How it went
 
@@ -102,24 +105,24 @@ class Run:
         """End the run well; with ``delay`` the object runs again after so many seconds."""
         with self._lock:
             priority = self.priority if priority is None else priority
-            self._state.succeeded(self._clock.monotonic(), delay, priority)
+            self.state.succeeded(self._clock.monotonic(), delay, priority)
 
     def failed(self, failure: FailedRun, generation: int = 0) -> Timer | None:
         """End the run badly; return the timer of the next try, None if there is none."""
         now, wall = self._clock.monotonic(), self._clock.time()
         with self._lock:
-            retry = self._state.failing(failure, now=now, wall=wall, generation=generation)
+            retry = self.state.failing(failure, now=now, wall=wall, generation=generation)
         if isinstance(retry, RetryState):
             delay = self._delay(retry, failure.error)
             length = None if delay is None else max(delay, failure.at_least)
             retry = None if length is None else timer_in(TimerKind.RETRY, now, length)
         with self._lock:
-            return self._state.failed(retry, now, self.priority)
+            return self.state.failed(retry, now, self.priority)
 
     def _delay(self, state: RetryState, error: Exception) -> float | None:
         """Ask the retry policy, which is the user's code: no lock is held."""
         try:
-            delay = self._state.policy.delay(state, error)
+            delay = self.state.policy.delay(state, error)
             return None if delay is None else float(delay)
         except Exception:  # noqa: BLE001 - the object must be retried anyway
             _log.exception("%s: the retry policy failed; the default policy decides", self.key)
@@ -128,20 +131,20 @@ class Run:
     def again(self) -> None:
         """End this pass; another one follows immediately."""
         with self._lock:
-            self._state.again(self.priority)
+            self.state.again(self.priority)
 
     def again_after(self, delay: float) -> None:
         """However it ends, run the object again after so many seconds at the latest."""
         with self._lock:
             due = instant(self._clock.monotonic() + delay)
-            self._state.trigger_at(due, self.priority)
+            self.state.trigger_at(due, self.priority)
 
     def over(self, failure: BaseException | None = None) -> None:
-        """End a run whose work went on elsewhere; ``failure`` is what must stop the queue."""
+        """The run has ended; ``failure`` is what must stop the queue."""
         if self._over is not None:
-            self._over(self.key, self._state, failure)
+            self._over(self, failure)
 
     def gone(self) -> None:
         """There is no such object any more; nothing is remembered of it."""
         with self._lock:
-            self._state.gone = True
+            self.state.gone = True

@@ -11,25 +11,20 @@ EventProcessor.
 
 from __future__ import annotations
 
-import contextvars
-import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.meta import ObjectName
 from clientgo.observe.metrics import MetricsProvider
-from clientgo.observe.trace import Syncing
 from clientgo.operator.errors import AlreadyStartedError
 from clientgo.operator.runs.object_state import ObjectState, RunSettings
 from clientgo.operator.runs.run import Run
-from clientgo.operator.runs.steps import LATER
+from clientgo.operator.runs.workers import AsyncWorkers, ThreadWorkers, Work, Workers
 from clientgo.operator.settings.durations import instant
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread, start_threads
 from clientgo.workqueue import LOW_PRIORITY, PriorityQueue
 
 if TYPE_CHECKING:
@@ -38,10 +33,6 @@ if TYPE_CHECKING:
 
 _AGEING: Final = 0.6
 """Seconds of waiting that count as much as one level of priority: 100 levels are a minute."""
-
-_MOST_NAMED: Final = 10
-
-Work: TypeAlias = Callable[[Run], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +54,7 @@ class RunQueue:
     """Runs ``work(run)`` for triggered objects, ``workers`` at a time. Thread-safe.
 
     ``work`` ends by calling one of the run's methods. It handles its own failures: if it raises
-    anyway, the queue stops, and ``on_crash`` is called with the error. Work that goes on
-    without the thread returns ``LATER``, and calls ``run.over()`` when it has ended.
+    anyway, the queue stops, and ``on_crash`` is called with the error.
     """
 
     def __init__(
@@ -98,12 +88,7 @@ class RunQueue:
         self._queue: PriorityQueue[ObjectName] = PriorityQueue(
             ageing=_AGEING, name=name, metrics=metrics, clock=clock
         )
-        self._threads: list[SupervisedThread] = []
-        self._places: threading.Semaphore | None = None
-        """One for each run at a time, where there are fewer threads."""
-        self._syncs: dict[ObjectName, Syncing] = {}
-        """Of the objects that run, where a run may go on without its thread."""
-        self._all_ended = threading.Condition(self._lock)
+        self._workers: Workers | None = None
         self._paused = False
         self._parked: dict[ObjectName, None] = {}
         """Objects whose turn came during a pause, in that order."""
@@ -195,30 +180,21 @@ class RunQueue:
     # Running
 
     def start(self, workers: int, *, threads: int | None = None) -> None:
-        """Run so many objects at a time, by default each in a thread of its own.
+        """Run so many objects at a time, each in a thread of its own.
 
-        The threads have the context variables of this one. Raises ``AlreadyStartedError``.
+        With ``threads`` so many begin the runs, and ``work`` only begins them: ``run.over()`` ends
+        them. The threads have the context variables of this one. Raises ``AlreadyStartedError``.
         """
         with self._lock:
-            if self._threads:
+            if self._workers is not None:
                 raise AlreadyStartedError(f"the workers of {self.name} run already")
-            started = [
-                SupervisedThread(
-                    contextvars.copy_context().run,
-                    args=(self._run,),
-                    name=f"{self.name}-worker-{n}",
-                    then="no run of this controller begins any more; restart this process",
-                )
-                for n in range(1, (threads or workers) + 1)
-            ]
-            places = None if threads is None else threading.Semaphore(workers)
-            self._places, before = places, self._places
-            try:
-                start_threads(started)
-            except BaseException:
-                self._places = before
-                raise
-            self._threads = started
+            made: Workers = (
+                ThreadWorkers(self, self._work, workers)
+                if threads is None
+                else AsyncWorkers(self, self._work, threads, at_a_time=workers)
+            )
+            made.start()
+            self._workers = made
 
     def pause(self) -> None:
         """Begin no run from now on; triggers are kept."""
@@ -245,19 +221,11 @@ class RunQueue:
         objects that still run without one."""
         self.begin_stop()
         self._queue.shut_down()
-        if self._places is not None:
-            self._places.release(len(self._threads) or 1)
-        deadline = None if timeout is None else time.monotonic() + timeout
-        for thread in self._threads:
-            thread.join(_left(deadline))
-        with self._lock:
-            self._all_ended.wait_for(lambda: not self._syncs, _left(deadline))
-            running = [f"{self.name} {key}" for key in sorted(self._syncs)[:_MOST_NAMED]]
-        return [thread.name for thread in self._threads if thread.is_alive()] + running
+        return [] if self._workers is None else self._workers.stop(timeout)
 
     def threads_alive(self) -> bool:
         """Return True if all workers that were started still work."""
-        return all(thread.is_alive() for thread in self._threads)
+        return self._workers is None or self._workers.are_alive()
 
     def statistics(self) -> RunQueueStatistics:
         with self._lock:
@@ -290,7 +258,7 @@ class RunQueue:
         with self._lock:
             queue: dict[str, Any] = {
                 "now": now,
-                "started": bool(self._threads),
+                "started": self._workers is not None,
                 "paused": self._paused,
                 "idle_workers": idle,
                 "elsewhere": {str(other): began for other, began in elsewhere.items()},
@@ -317,6 +285,39 @@ class RunQueue:
         """How many objects are ready, by priority."""
         return self._queue.depths()
 
+    # What the workers call
+
+    def begin(self, over: Callable[[Run, BaseException | None], object]) -> Run | None:
+        """Block for the next run and begin it; return None at the stop.
+
+        ``run.over()`` calls ``over``, which has to call :meth:`end`.
+        """
+        while True:
+            key, shutting_down = self._queue.get()
+            if shutting_down:
+                return None
+            try:
+                run = self._begin(key, over)
+            except BaseException as error:  # noqa: BLE001 - the manager stops, and raises it
+                self._queue.done(key)
+                self._crash(error)
+                return None
+            if run is not None:
+                return run
+            self._queue.done(key)
+
+    def end(self, run: Run, failure: BaseException | None) -> None:
+        """Take a run back; with a ``failure`` the queue stops."""
+        try:
+            try:
+                self._end(run, failure)
+            except BaseException as error:  # noqa: BLE001 - the manager stops, and raises it
+                failure = failure or error
+            if failure is not None:
+                self._crash(failure)
+        finally:
+            self._queue.done(run.key)
+
     # Inside
 
     def _state_locked(self, key: ObjectName) -> ObjectState:
@@ -340,39 +341,17 @@ class RunQueue:
         del self._states[key]
         self._queue.unschedule(key)
 
-    def _run(self) -> None:
-        while True:
-            if self._places is not None:
-                self._places.acquire()
-            key, shutting_down = self._queue.get()
-            if shutting_down:
-                return
-            try:
-                later = self._process(key)
-            except BaseException as error:  # noqa: BLE001 - the manager stops, and raises it
-                try:
-                    if not self._crashed(error):
-                        raise
-                    return
-                finally:
-                    self._done(key)
-            if later is not LATER:
-                self._done(key)
-
-    def _crashed(self, error: BaseException) -> bool:
-        """Stop; return False if only the log of the thread can have the error."""
+    def _crash(self, error: BaseException) -> None:
+        """Stop; raise the error if only the log of the thread can have it."""
         self.begin_stop()
         if self._on_crash is None:
-            return False
+            raise error
         self._on_crash(error)
-        return True
 
-    def _done(self, key: ObjectName) -> None:
-        self._queue.done(key)
-        if self._places is not None:
-            self._places.release()
-
-    def _process(self, key: ObjectName) -> object:
+    def _begin(
+        self, key: ObjectName, over: Callable[[Run, BaseException | None], object]
+    ) -> Run | None:
+        """Begin a run of an object whose turn it is, unless that has changed."""
         with self._lock:
             state = self._states.get(key)
             if self.cancelled.is_set() or state is None:
@@ -389,50 +368,26 @@ class RunQueue:
                 self._forget_locked(key)
                 return None
             priority = state.begin(now)
-            sync = self._queue.syncing(key)
-            if self._places is not None:
-                self._syncs[key] = sync
-        later: object = None
-        sync.__enter__()
-        try:
-            later = self._work(
-                Run(key, state, self._clock, priority=priority, lock=self._lock, over=self._over)
-            )
-        finally:
-            if later is not LATER:
-                self._end(key, state, sync)
-        return later
+        sync = self._queue.syncing(key)
+        sync.begin()
+        return Run(
+            key, state, self._clock, priority=priority, lock=self._lock, sync=sync, over=over
+        )
 
-    def _over(self, key: ObjectName, state: ObjectState, failure: BaseException | None) -> None:
-        """End a run that went on elsewhere."""
+    def _end(self, run: Run, failure: BaseException | None) -> None:
+        state = run.state
         with self._lock:
-            sync = self._syncs[key]
-        self._end(key, state, sync)
+            error = failure or state.last_error
+        run.sync.end(error)
         try:
-            if failure is not None and not self._crashed(failure):
-                raise failure
-        finally:
-            self._done(key)
-
-    def _end(self, key: ObjectName, state: ObjectState, sync: Syncing) -> None:
-        with self._lock:
-            failure = state.last_error
-        if failure is not None:
-            sync.failed(failure)
-        sync.__exit__(*sys.exc_info())
-        try:
-            self._end_state(key, state)
+            self._end_state(run.key, state)
         finally:
             if self._ownership is not None:
-                self._ownership.end(key)
+                self._ownership.end(run.key)
 
     def _end_state(self, key: ObjectName, state: ObjectState) -> None:
         with self._lock:
             state.ended()
-            if self._places is not None:
-                del self._syncs[key]
-                if not self._syncs:
-                    self._all_ended.notify_all()
             if self._states.get(key) is not state:
                 return
             if state.gone and not state.pending:
@@ -440,8 +395,3 @@ class RunQueue:
             else:
                 now = self._clock.monotonic() if state.pending else 0.0
                 self._schedule_locked(key, state, now)
-
-
-def _left(deadline: float | None) -> float | None:
-    """Return the seconds until an instant of the real monotonic clock."""
-    return None if deadline is None else max(deadline - time.monotonic(), 0.0)

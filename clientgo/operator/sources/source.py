@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.cache.object_cache import ObjectCache
@@ -20,13 +20,10 @@ from clientgo.operator.client.live_client import CachedClient
 from clientgo.operator.errors import AlreadyStartedError
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
-from clientgo.operator.runs.steps import no_event_loop
+from clientgo.operator.runs.steps import CoroutineLoop, no_event_loop
 from clientgo.util.clock import Clock
 from clientgo.util.process import SupervisedThread, start_threads
 from clientgo.util.wait import StopEvent
-
-if TYPE_CHECKING:
-    from clientgo.operator.addons.coroutines import EventLoop
 
 
 class Sink(Protocol):
@@ -54,7 +51,7 @@ class SourceContext:
     client: CachedClient
     clock: Clock
     stop: threading.Event
-    event_loop: Callable[[], EventLoop] = no_event_loop
+    event_loop: Callable[[], CoroutineLoop] = no_event_loop
 
     def result_of(self, name: str, returned: Any) -> Any:
         """Return what a function of a source returned or, of a coroutine, its result. Blocks.

@@ -13,8 +13,9 @@ from __future__ import annotations
 import queue
 import socket
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
@@ -23,6 +24,7 @@ from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ObjectName, deep_copy, metadata_of, resource_of
 from clientgo.observe.metrics import NO_METRICS
+from clientgo.operator.addons.changes import keeper_of
 from clientgo.operator.addons.dependents import with_dependents
 from clientgo.operator.cache import EVERYWHERE, api_resource
 from clientgo.operator.client import CachedClient
@@ -32,7 +34,6 @@ from clientgo.operator.manager import Manager
 from clientgo.operator.reconciler import Shape, shape_of
 from clientgo.operator.result import Result
 from clientgo.operator.runs import ObjectState, Run, Timer
-from clientgo.operator.runs.steps import LATER, Steps, result_of
 from clientgo.operator.sources import KindSource
 from clientgo.record import SeriesRecorder
 from clientgo.rest import RestConfig
@@ -133,7 +134,9 @@ class _Bench:
         self._loop: EventLoop | None = None
         shape = shape_of(reconciler, config.name)
         shape = self._noting(with_dependents(shape, declaration, config.name, clock))
-        self._controller: Controller[Any] = Controller(services, declaration, shape, config)
+        self._controller: Controller[Any] = Controller(
+            services, declaration, shape, config, keeper_of(declaration, shape, config.name)
+        )
         if shape.setup is not None:
             manager = Manager(client, metrics="0", close_client_on_stop=False)
             manager.cache = cache
@@ -181,10 +184,14 @@ class _Bench:
 
     def _pass(self, key: ObjectName, state: ObjectState) -> None:
         """Run pass by pass, as a queue would, until none follows immediately."""
-        cycle = Cycle(self._controller.parts)
+        cycle, shape = Cycle(self._controller.parts), self._controller.parts.shape
+        failures: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
         for _ in range(MOST_PASSES):
             state.begin(self._clock.monotonic())
-            _run_to_its_end(cycle, key, state, self._clock)
+            cycle(Run(key, state, self._clock, over=lambda _, failure: failures.put(failure)))
+            failure = failures.get() if shape.is_async else None
+            if failure is not None:
+                raise failure
             state.ended()
             if not state.pending:
                 return
@@ -208,16 +215,23 @@ class _Bench:
             reconcile=self._noted(shape.reconcile),
             reconcile_key=self._noted(shape.reconcile_key),
             cleanup=self._noted(shape.cleanup),
+            after_cleanup=self._noted(shape.after_cleanup),
         )
 
     def _noted(self, method: Callable[..., Any] | None) -> Callable[..., Any] | None:
         if method is None:
             return None
 
-        def call(*args: Any) -> Steps[Any]:
-            answer = yield from result_of(method(*args))
+        def note(answer: Any) -> Any:
             self._results.append(Result.done() if answer is None else answer)
             return answer
+
+        async def awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
+            return note(await coroutine)
+
+        def call(*args: Any) -> Any:
+            returned = method(*args)
+            return awaited(returned) if isinstance(returned, CoroutineType) else note(returned)
 
         return call
 
@@ -262,15 +276,6 @@ def _of(client: Client, obj: Any) -> Any:
     objects: Any = client.resource(type(obj))
     namespace = metadata_of(obj).namespace
     return objects.namespace(namespace) if namespace else objects
-
-
-def _run_to_its_end(cycle: Cycle, key: ObjectName, state: ObjectState, clock: FakeClock) -> None:
-    failures: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
-    run = Run(key, state, clock, over=lambda _key, _state, failure: failures.put(failure))
-    if cycle(run) is LATER:
-        failure = failures.get()
-        if failure is not None:
-            raise failure
 
 
 def _seconds_until(timer: Timer | None, clock: FakeClock) -> float | None:

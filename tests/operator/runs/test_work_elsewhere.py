@@ -11,7 +11,6 @@ from clientgo.meta import ObjectName
 from clientgo.observe.trace import Recorder, tracing
 from clientgo.operator import retry
 from clientgo.operator.runs import Run, RunQueue, RunSettings
-from clientgo.operator.runs.steps import LATER
 from clientgo.testing import FakeClock
 
 KEYS = [ObjectName("default", name) for name in "abcd"]
@@ -43,11 +42,10 @@ class Elsewhere:
         self.runs[number].succeeded()
         self.runs[number].over(failure)
 
-    def _work(self, run: Run) -> object:
+    def _work(self, run: Run) -> None:
         with self.changed:
             self.runs.append(run)
             self.changed.notify_all()
-        return LATER
 
 
 @pytest.fixture

@@ -10,6 +10,6 @@
 """
 
 from clientgo.operator.addons.changes.changes import Changes, Digest, digest
-from clientgo.operator.addons.changes.last_reconciled import LastReconciled, StateKeeper
+from clientgo.operator.addons.changes.last_reconciled import LastReconciled, StateKeeper, keeper_of
 
-__all__ = ["Changes", "Digest", "digest", "LastReconciled", "StateKeeper"]
+__all__ = ["Changes", "Digest", "digest", "LastReconciled", "StateKeeper", "keeper_of"]

@@ -21,13 +21,16 @@ from clientgo.meta import (
     to_plain,
 )
 from clientgo.meta.json_values import without_nulls
-from clientgo.operator.addons.changes.changes import Changes, Field
+from clientgo.operator.addons.changes.changes import Changes, Field, fields_of
+from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.client.differences import changed_fields
 from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.client.object_writes import read_again
-from clientgo.operator.errors import ConfigError, is_gone
+from clientgo.operator.controller.declaration import Declaration
+from clientgo.operator.errors import ConfigError, DeclarationError, is_gone
 from clientgo.operator.mappers import field_at
 from clientgo.operator.predicates import Predicate, UpdatePredicate
+from clientgo.operator.reconciler import Shape
 from clientgo.operator.status import (
     ObservedGeneration,
     has_status_fields,
@@ -55,6 +58,23 @@ class _Note(msgspec.Struct):
 
     uid: str
     fields: dict[str, Any]
+
+
+def keeper_of(declaration: Declaration, shape: Shape, controller: str) -> StateKeeper | None:
+    """Return what keeps the fields that a declaration names; None if it names none.
+
+    Raises ``ConfigError``, ``DeclarationError``.
+    """
+    if not declaration.changes:
+        return None
+    if shape.reconcile is None:
+        raise DeclarationError(
+            f"controller {controller}: changes are those of an object; write "
+            "reconcile(self, ctx, obj), not reconcile_key"
+        )
+    primary = declaration.primary
+    fields = fields_of(declaration.changes, primary, controller)
+    return StateKeeper(controller, api_resource(primary), primary, fields)
 
 
 @uncopyable("it has locks; make one in each process")

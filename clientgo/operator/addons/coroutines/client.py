@@ -13,11 +13,10 @@ import builtins
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, Protocol, TypeVar, Unpack, overload
 
 from clientgo.client import PatchKind
 from clientgo.meta import NotFoundError, Unstructured
-from clientgo.operator.addons.coroutines.event_loop import EventLoop
 from clientgo.operator.client.configured_client import AnyKind
 from clientgo.operator.client.live_client import (
     CachedClient,
@@ -35,6 +34,13 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
+class CallLoop(Protocol):
+    """What the client needs of an event loop."""
+
+    async def call(self, function: Callable[[], T], interrupt: Callable[[], object]) -> T:
+        """Call a function that blocks in a thread; ``interrupt()`` has to make it end."""
+
+
 @uncopyable("it has connections to a server; make one in each process")
 class AsyncClient:
     """A :class:`~clientgo.operator.client.LiveClient` whose calls await. Immutable.
@@ -44,7 +50,7 @@ class AsyncClient:
     """
 
     def __init__(
-        self, client: LiveClient, loop: EventLoop, stop: threading.Event | None = None
+        self, client: LiveClient, loop: CallLoop, stop: threading.Event | None = None
     ) -> None:
         self._client = client
         self._loop = loop

@@ -17,9 +17,13 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
+from clientgo.operator.addons.coroutines.async_run import AsyncRun
 from clientgo.operator.addons.coroutines.call_threads import MOST_THREADS, CallThreads
+from clientgo.operator.addons.coroutines.client import AsyncClient
 from clientgo.operator.addons.coroutines.watchdog import LoopWatchdog
+from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.errors import CancelledError
+from clientgo.operator.runs.steps import Outcome, RunSteps
 from clientgo.util.copies import uncopyable
 from clientgo.util.process import SupervisedThread
 from clientgo.util.wait import Registration, call_when_set
@@ -30,8 +34,6 @@ _END_TIME: Final = 5.0
 """Seconds that coroutines which are left at the stop have to end."""
 
 _log = logging.getLogger("clientgo.operator.coroutines")
-
-_Outcome = Callable[[], Any]
 
 
 @uncopyable("it has threads; make one in each process")
@@ -55,7 +57,7 @@ class LoopTask:
         loop: asyncio.AbstractEventLoop,
         name: str,
         coroutine: Coroutine[Any, Any, Any],
-        ended: Callable[[_Outcome], object],
+        ended: Callable[[Outcome], object],
         stop: threading.Event | None,
     ) -> None:
         self._loop = loop
@@ -66,7 +68,7 @@ class LoopTask:
         self._registration: Registration | None = None
         self._begun: asyncio.Task[None] | None = None
         self._cancelled = False
-        self._outcome: _Outcome | None = None
+        self._outcome: Outcome | None = None
 
     def cancel(self) -> None:
         """Raise ``asyncio.CancelledError`` in the coroutine once, soon; does not block."""
@@ -141,7 +143,7 @@ class EventLoop:
         self,
         name: str,
         coroutine: Coroutine[Any, Any, Any],
-        ended: Callable[[_Outcome], object],
+        ended: Callable[[Outcome], object],
         stop: threading.Event | None = None,
     ) -> LoopTask:
         """Run a coroutine, with the context variables of the caller; does not block.
@@ -152,7 +154,7 @@ class EventLoop:
         """
         loop, watchdog = self._running()
 
-        def end(outcome: _Outcome) -> None:
+        def end(outcome: Outcome) -> None:
             watchdog.ended()
             ended(outcome)
 
@@ -181,10 +183,10 @@ class EventLoop:
         if self.is_current():
             coroutine.close()
             raise RuntimeError(f"{name}: a coroutine must await, not wait for its own event loop")
-        outcomes: list[_Outcome] = []
+        outcomes: list[Outcome] = []
         done = threading.Event()
 
-        def ended(outcome: _Outcome) -> None:
+        def ended(outcome: Outcome) -> None:
             outcomes.append(outcome)
             done.set()
 
@@ -193,6 +195,14 @@ class EventLoop:
         done.wait()
         result: T = outcomes[0]()
         return result
+
+    def take_steps(self, steps: RunSteps, over: Callable[[BaseException | None], object]) -> None:
+        """Take the steps of a run, without this thread from the first coroutine on."""
+        AsyncRun(steps, self, self.in_thread, over).go_on(steps.begin)
+
+    def client(self, client: LiveClient, stop: threading.Event) -> AsyncClient:
+        """Return a client that does what ``client`` does, until ``stop``, and whose calls await."""
+        return AsyncClient(client, self, stop)
 
     def is_current(self) -> bool:
         """Return True in a coroutine of this loop."""
@@ -320,11 +330,11 @@ def _go_on(run: Callable[[], object]) -> None:
             return
 
 
-def _returning(value: Any) -> _Outcome:
+def _returning(value: Any) -> Outcome:
     return lambda: value
 
 
-def _raising(error: BaseException) -> _Outcome:
+def _raising(error: BaseException) -> Outcome:
     def fail() -> Any:
         raise error
 

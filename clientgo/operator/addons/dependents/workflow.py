@@ -28,7 +28,6 @@ from clientgo.operator.controller.declaration import Declaration
 from clientgo.operator.errors import DeclarationError, OperatorError
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.result import Result
-from clientgo.operator.runs.steps import Steps, result_of
 from clientgo.operator.sources.kind_source import KindSource
 from clientgo.operator.sources.source import Source
 from clientgo.util.clock import Clock
@@ -57,8 +56,10 @@ def with_dependents(shape: Shape, declaration: Declaration, controller: str, clo
     primary = api_resource(declaration.primary)
     workflow = Workflow(declaration.dependents, primary, controller, clock)
 
+    own_sources = shape.sources
+
     def sources(services: Any) -> list[Source]:
-        own = [] if shape.sources is None else list(shape.sources(services))
+        own = [] if own_sources is None else list(own_sources(services))
         return [*own, *workflow.sources([*declaration.sources, *own])]
 
     def reconcile(ctx: Context[Any], obj: Any) -> Any:
@@ -66,19 +67,20 @@ def with_dependents(shape: Shape, declaration: Declaration, controller: str, clo
             ctx.dependents = workflow.reconcile(ctx, obj)
         return inner(ctx, obj)
 
-    def cleanup(ctx: Context[Any], obj: Any) -> Steps[Any]:
-        returned = None if shape.cleanup is None else shape.cleanup(ctx, obj)
-        answer = yield from result_of(returned)
-        if isinstance(answer, Result) and answer.keeps_finalizer:
-            return answer
+    own_cleanup = shape.cleanup
+
+    def cleanup(ctx: Context[Any], obj: Any) -> Any:
+        return None if own_cleanup is None else own_cleanup(ctx, obj)
+
+    def after_cleanup(ctx: Context[Any], obj: Any, result: Result) -> Result:
         if workflow.clean_up(ctx, obj):
-            return answer
+            return result
         return Result.requeue(_DELETION_PERIOD).keep_finalizer()
 
-    cleans_up = shape.cleanup is not None or workflow.needs_finalizer
-    return replace(
-        shape, sources=sources, reconcile=reconcile, cleanup=cleanup if cleans_up else None
-    )
+    shape = replace(shape, sources=sources, reconcile=reconcile)
+    if shape.cleanup is None and not workflow.needs_finalizer:
+        return shape
+    return replace(shape, cleanup=cleanup, after_cleanup=after_cleanup)
 
 
 class Workflow:

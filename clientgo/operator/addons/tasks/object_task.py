@@ -25,7 +25,6 @@ from clientgo.operator.errors import CancelledError
 from clientgo.operator.metrics import queue_metrics
 from clientgo.operator.runs import FailedRun, Run, RunQueue, RunSettings
 from clientgo.operator.runs.run_fields import RunFields, logging_about
-from clientgo.operator.runs.steps import LATER
 from clientgo.util.process import SupervisedThread, ThreadStartError
 from clientgo.util.wait import StopEvent
 
@@ -70,6 +69,8 @@ class ObjectTask:
         self._read = read
         self._ended = ended
         self._is_async = inspect.iscoroutinefunction(method)
+        self._goes_on = self._is_async or declaration.interval is None
+        """True if a run goes on without the thread that began it."""
         self._lock = threading.Lock()
         self._lives: dict[ObjectName, Life] = {}
         self._running: dict[ObjectName, Life] = {}
@@ -155,12 +156,9 @@ class ObjectTask:
     # All of them
 
     def start(self) -> None:
-        if self._declaration.interval is None:
-            self._queue.start(_UNLIMITED, threads=1)
-        elif self._is_async:
-            self._queue.start(self._declaration.workers, threads=1)
-        else:
-            self._queue.start(self._declaration.workers)
+        daemons = self._declaration.interval is None
+        at_a_time = _UNLIMITED if daemons else self._declaration.workers
+        self._queue.start(at_a_time, threads=1 if self._goes_on else None)
 
     def begin_stop(self) -> None:
         """Tell all to end; does not block."""
@@ -196,14 +194,17 @@ class ObjectTask:
             life.asked_at = self._services.clock.monotonic()
             life.stop.set()
 
-    def _work(self, run: Run) -> object:
+    def _work(self, run: Run) -> None:
         obj = self._read(run.key)
         with self._lock:
-            life = self._lives.get(run.key)
-            if life is None or obj is None:
-                run.gone()
-                return None
-            self._running[run.key] = life
+            life = None if obj is None else self._lives.get(run.key)
+            if life is not None:
+                self._running[run.key] = life
+        if life is None:
+            run.gone()
+            if self._goes_on:
+                run.over()
+            return
         ctx = life.new_context(run, life.stop)
         ctx.obj = deep_copy(obj)
         ctx.retry = run.identify(life.uid)
@@ -216,11 +217,13 @@ class ObjectTask:
                     partial(self._over, run, ctx, life),
                     life.stop,
                 )
-                return LATER
-            if self._declaration.interval is not None:
+            elif self._goes_on:
+                self._start_thread(run, ctx, life, fields)
+            else:
                 life.thread = threading.current_thread()
-                self._finish(run, ctx, life, lambda: self._method(ctx, ctx.obj))
-                return None
+                self._finish(run, ctx, life, partial(self._method, ctx, ctx.obj))
+
+    def _start_thread(self, run: Run, ctx: Context[Any], life: Life, fields: RunFields) -> None:
         try:
             life.thread = SupervisedThread.started(
                 self._in_thread,
@@ -229,13 +232,11 @@ class ObjectTask:
                 then="the task of this object does not run; restart this process",
             )
         except ThreadStartError as error:
-            self._finish(run, ctx, life, partial(_fail, error))
-            return None
-        return LATER
+            self._over(run, ctx, life, partial(_fail, error))
 
     def _in_thread(self, run: Run, ctx: Context[Any], life: Life, fields: RunFields) -> None:
         with logging_about(fields):
-            self._over(run, ctx, life, lambda: self._method(ctx, ctx.obj))
+            self._over(run, ctx, life, partial(self._method, ctx, ctx.obj))
 
     def _over(self, run: Run, ctx: Context[Any], life: Life, call: Callable[[], object]) -> None:
         failure: BaseException | None = None

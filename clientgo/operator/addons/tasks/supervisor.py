@@ -25,7 +25,6 @@ from clientgo.operator.controller.parts import Services
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.reconciler import TASK_ATTRIBUTE, Shape
 from clientgo.operator.result import Result
-from clientgo.operator.runs.steps import Steps, result_of
 from clientgo.operator.sources.primaries import PrimaryWatch
 from clientgo.operator.sources.source import Sink, Source, SourceContext
 
@@ -65,12 +64,11 @@ def with_tasks(shape: Shape, config: ControllerConfig, *, shared: bool = False) 
         tasks.keep(ctx, obj)
         return inner(ctx, obj)
 
-    def cleanup(ctx: Context[Any], obj: Any) -> Steps[Any]:
+    def cleanup(ctx: Context[Any], obj: Any) -> Any:
         left = tasks.end(ctx.key)
         if left > 0:
             return Result.requeue(left).keep_finalizer()
-        returned = None if shape.cleanup is None else shape.cleanup(ctx, obj)
-        return (yield from result_of(returned))
+        return None if shape.cleanup is None else shape.cleanup(ctx, obj)
 
     def setup(manager: Any) -> None:
         name = f"{config.name}-tasks"
