@@ -18,9 +18,10 @@ how many changes one hand-out stands for.
 from clientgo.workqueue.client_go.parallelize import parallelize_until
 from clientgo.workqueue.delaying import DelayingQueue, DelayingQueueStatistics
 from clientgo.workqueue.due_heap import DueHeap
+from clientgo.workqueue.explanation import QueueStatistics
 from clientgo.workqueue.ordering import FIFO, Ordering
 from clientgo.workqueue.priority import DEFAULT_PRIORITY, LOW_PRIORITY, PriorityQueue
-from clientgo.workqueue.queue import Queue, QueueStatistics
+from clientgo.workqueue.queue import Queue
 from clientgo.workqueue.rate_limiters import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,

@@ -24,8 +24,9 @@ from clientgo.observe.metrics import MetricsProvider
 from clientgo.util.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.util.process import SupervisedThread, ThreadStartError
 from clientgo.workqueue.due_heap import DueHeap
+from clientgo.workqueue.explanation import QueueStatistics
 from clientgo.workqueue.ordering import FIFO, Ordering, T
-from clientgo.workqueue.queue import Queue, QueueStatistics
+from clientgo.workqueue.queue import Queue
 
 _log = logging.getLogger("clientgo.workqueue")
 
@@ -66,7 +67,7 @@ class DelayingQueue(Queue[T]):
             ordering = _CancellingOrdering(ordering, self._cancel_delay_locked)
         super().__init__(name=name, ordering=ordering, metrics=metrics, clock=clock)
         self._delays: DueHeap[T] = DueHeap()
-        self._delays_changed = threading.Condition(self._lock)
+        self._delays_changed = self._lock.condition()
         self._waiter: threading.Thread | None = None
 
     def add_after(self, item: T, delay: float) -> None:
@@ -76,14 +77,13 @@ class DelayingQueue(Queue[T]):
         Raises ValueError for NaN.
         """
         check_delay(item, delay)
-        self._do_or_leave(partial(self._add_after_locked, delay), item)
+        self._do_locked(partial(self._add_after_locked, delay), item, or_leave=True)
 
     def _add_after_locked(self, delay: float, item: T) -> None:
         if self._shutting_down:
             return
-        if self._metrics is not None:
-            self._metrics.retried()
-        self._note_locked("queue.add_after", item, delay=delay)
+        if self._observed:
+            self._observer.retried(item, delay)
         if delay <= 0:
             self._add_locked(item)
             return
@@ -109,7 +109,7 @@ class DelayingQueue(Queue[T]):
                 on_failure=self._delays_failed,
             )
         except ThreadStartError as error:
-            if not self._queue_lock.does_left:
+            if not self._lock.does_left:
                 raise
             # The caller has gone, so the item must not get lost.
             _log.warning(
@@ -149,8 +149,8 @@ class DelayingQueue(Queue[T]):
             self._shut_down_locked()
 
     def _report_delayed_locked(self) -> None:
-        if self._metrics is not None:
-            self._metrics.delayed(len(self._delays))
+        if self._observed:
+            self._observer.delayed(len(self._delays))
 
     def _shut_down_locked(self) -> None:
         if self._delays:

@@ -1,8 +1,25 @@
-"""What a queue knows of one item, for people who ask why nothing happens."""
+"""What a queue knows, and what it knows of one item, for people who ask why nothing happens."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatistics:
+    """A queue at one instant.
+
+    Items: `ready` to be taken, `processing` by workers, and `dirty`, those processed that need work
+    again. Threads: `idle_getters` in `get`, `drains` in `shut_down_with_drain`.
+    """
+
+    name: str
+    ready: int
+    processing: int
+    dirty: int
+    idle_getters: int
+    drains: int
+    shutting_down: bool
 
 
 @dataclass(frozen=True, slots=True)

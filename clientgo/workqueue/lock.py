@@ -17,10 +17,13 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar, cast
+
+R = TypeVar("R")
 
 _log = logging.getLogger("clientgo.workqueue")
 
@@ -28,21 +31,7 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 
 class QueueLock:
-    """The lock, for conditions. The queue's operations use its parts, for speed::
-
-    try:
-        del lock.token[0]
-    except IndexError:
-        ...                          # it is taken: `wait`, or `left.append(...)`
-    try:
-        ...
-    finally:
-        try:
-            lock.token.append(None)
-        finally:
-            if lock.left:
-                lock.do_left()
-    """
+    """The lock itself. `LockedOperations` is the way to use it."""
 
     __slots__ = ("does_left", "left", "name", "token")
 
@@ -77,6 +66,18 @@ class QueueLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+    def do_released(self, operation: Callable[[], object]) -> None:
+        """Do something without the lock, which the caller has, and has again afterwards."""
+        self._release_save()
+        try:
+            operation()
+        finally:
+            self._acquire_restore()
+
+    def condition(self) -> threading.Condition:
+        """Return a new condition of this lock."""
+        return threading.Condition(cast("threading.Lock", self))
 
     # For `threading.Condition`, whose wait must hold the lock again also when it is interrupted.
 
@@ -170,3 +171,72 @@ class QueueLock:
 
 def _release(lock: Any) -> None:
     lock.release()
+
+
+class LockedOperations(ABC):
+    """What has a `QueueLock`, and does its operations under it.
+
+    An operation that is too hot for a call spells `_do_locked` out. That is the only form of it:
+    a call less (`_token.append` last, a ``with``) lets an interrupt in where the lock is lost.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = lock = QueueLock(name)
+        self._token, self._left = lock.token, lock.left
+        self._do_left, self._do_left_locked = lock.do_left, lock.do_left_locked
+
+    @abstractmethod
+    def _repair_locked(self) -> None:
+        """Make the queue whole again, after an operation that has raised."""
+
+    def _do_locked(
+        self, operation: Callable[[Any], R], item: Any = None, *, or_leave: bool = False
+    ) -> R:
+        """Do something under the lock, and return what it returns.
+
+        If the lock is taken, wait for it or, with `or_leave`, leave the operation, which returns
+        nothing, to the lock's holder.
+        """
+        try:
+            del self._token[0]
+        except IndexError:
+            if or_leave:
+                self._leave_to_holder(operation, item)
+                return cast("R", None)
+            self._wait_for_token()
+        try:
+            if self._left:
+                self._do_left_locked()
+            return operation(item)
+        except BaseException:
+            self._repair_locked()
+            raise
+        finally:
+            try:
+                self._token.append(None)
+            finally:
+                if self._left:
+                    self._do_left()
+
+    def _leave_to_holder(self, operation: Callable[[Any], object], item: Any) -> None:
+        hash(item)  # an item that is none is refused to the caller
+        self._left.append((operation, item))
+        self._do_left()
+
+    def _read(self, operation: Callable[[], R]) -> R:
+        """Do what changes nothing under the lock, or inside an operation that is interrupted."""
+        if self._lock.is_taken_by_interrupted():
+            return operation()
+        return self._do_locked(lambda _: operation())
+
+    def _wait_for_token(self) -> None:
+        is_main = threading.get_ident() == threading.main_thread().ident
+        if is_main and self._lock.interrupts_operation():
+            raise RuntimeError(
+                f"a signal handler uses work queue {self._name!r} while it interrupts an operation "
+                "of the same queue, which cannot end before it; there call only add, add_after, "
+                "add_rate_limited, done, shut_down and what reads, or set an event that another "
+                "thread waits for"
+            )
+        self._lock.wait()

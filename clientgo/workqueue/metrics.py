@@ -30,10 +30,17 @@ REFRESH_INTERVAL: Final = 0.5
 
 
 class QueueMetrics:
-    """The instruments of one queue, and the times that they need."""
+    """The instruments of one queue, and the times that they need.
+
+    `stop_requested` is a condition of the queue's lock.
+    """
 
     def __init__(
-        self, name: str, provider: MetricsProvider, clock: Clock, lock: threading.Lock
+        self,
+        name: str,
+        provider: MetricsProvider,
+        clock: Clock,
+        stop_requested: threading.Condition,
     ) -> None:
         self._depth = provider.gauge(names.WORKQUEUE_DEPTH, name=name)
         self._adds = provider.counter(names.WORKQUEUE_ADDS, name=name)
@@ -57,7 +64,7 @@ class QueueMetrics:
         self._added_at: dict[Hashable, float] = {}
         self._taken_at: dict[Hashable, float] = {}
         self._stopping = False
-        self._stop_requested = threading.Condition(lock)
+        self._stop_requested = stop_requested
         try:
             self._refresher = SupervisedThread.started(
                 self._keep_refreshing,
@@ -70,14 +77,18 @@ class QueueMetrics:
 
     @classmethod
     def build(
-        cls, name: str, provider: MetricsProvider | None, clock: Clock, lock: threading.Lock
+        cls,
+        name: str,
+        provider: MetricsProvider | None,
+        clock: Clock,
+        stop_requested: threading.Condition,
     ) -> QueueMetrics | None:
         """Return the metrics of a queue, or None if they would go nowhere."""
         if provider is None:
             provider = default_provider()
         if not name or provider is NO_METRICS:
             return None
-        return cls(name, provider, clock, lock)
+        return cls(name, provider, clock, stop_requested)
 
     def added(self, item: Hashable) -> None:
         """An add was accepted, of a listed item or one being processed."""

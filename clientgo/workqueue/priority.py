@@ -21,9 +21,9 @@ from clientgo.util.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.workqueue.delaying import check_delay
 from clientgo.workqueue.due_heap import DueHeap
 from clientgo.workqueue.ordering import Ordering, T
-from clientgo.workqueue.queue import NOTHING
 from clientgo.workqueue.rate_limiters import RateLimiter
 from clientgo.workqueue.rate_limiting import RateLimitingQueue
+from clientgo.workqueue.states import NOTHING
 
 DEFAULT_PRIORITY: Final = 0
 """The priority of an item that was given none."""
@@ -68,24 +68,7 @@ class PriorityQueue(RateLimitingQueue[T]):
 
     def add(self, item: T, *, priority: int = DEFAULT_PRIORITY) -> None:
         """Note that `item` needs work, with at least this priority. Never blocks."""
-        try:
-            del self._token[0]
-        except IndexError:
-            self._leave_to_holder(partial(self._add_at_priority_locked, priority), item)
-            return
-        try:
-            if self._left:
-                self._do_left_locked()
-            self._add_at_priority_locked(priority, item)
-        except BaseException:
-            self._repair_locked()
-            raise
-        finally:
-            try:
-                self._token.append(None)
-            finally:
-                if self._left:
-                    self._do_left()
+        self._do_locked(partial(self._add_at_priority_locked, priority), item, or_leave=True)
 
     def add_after(self, item: T, delay: float, *, priority: int | None = None) -> None:
         """Add `item` when `delay` seconds have passed, with at least this priority, or its own.
@@ -93,7 +76,8 @@ class PriorityQueue(RateLimitingQueue[T]):
         Never blocks. Raises ValueError for NaN.
         """
         check_delay(item, delay)
-        self._do_or_leave(partial(self._add_after_at_priority_locked, delay, priority), item)
+        operation = partial(self._add_after_at_priority_locked, delay, priority)
+        self._do_locked(operation, item, or_leave=True)
 
     def add_rate_limited(self, item: T, *, priority: int | None = None) -> None:
         """Add `item` after the limiter's delay, with at least this priority, or its own."""
@@ -106,15 +90,16 @@ class PriorityQueue(RateLimitingQueue[T]):
         taken, needs no instant: it stays so, and its priority can only rise. Not counted as a
         retry. Never blocks.
         """
-        self._do_or_leave(partial(self._schedule_locked, due, nanoseconds(due), priority), item)
+        operation = partial(self._schedule_locked, due, nanoseconds(due), priority)
+        self._do_locked(operation, item, or_leave=True)
 
     def unschedule(self, item: T) -> None:
         """Drop the delay of `item`, if it has one; what is ready stays ready. Never blocks."""
-        self._do_or_leave(self._unschedule_locked, item)
+        self._do_locked(self._unschedule_locked, item, or_leave=True)
 
     def done(self, item: T) -> None:
         """Give back an item that `get` returned. If it was added meanwhile, it is listed again."""
-        self._do_or_leave(self._done_locked, item)
+        self._do_locked(self._done_locked, item, or_leave=True)
 
     def depths(self) -> dict[int, int]:
         """Return how many items are ready, by priority."""
@@ -130,7 +115,7 @@ class PriorityQueue(RateLimitingQueue[T]):
             return
         self._cancel_delay_locked(item)
         self._by_priority.set_priority(item, priority)
-        self._note_locked("queue.add_after", item, delay=due - self._clock.monotonic())
+        self._observer.note("queue.add_after", item, delay=due - self._clock.monotonic())
         self._delay_locked(item, due_ns)
 
     def _unschedule_locked(self, item: T) -> None:
@@ -165,7 +150,7 @@ class PriorityQueue(RateLimitingQueue[T]):
             self._by_priority.set_priority(item, priority)
 
     def _knows_locked(self, item: T) -> bool:
-        return item in self._states or item in self._delays
+        return item in self._states or self._delays.due_ns(item) is not None
 
 
 class _PriorityOrdering(Ordering[T]):

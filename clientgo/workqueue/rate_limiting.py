@@ -10,16 +10,13 @@ one item that fails all the time does not use up the retries of the others.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from clientgo.observe.metrics import MetricsProvider
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.workqueue.delaying import DelayingQueue
+from clientgo.workqueue.explanation import ItemExplanation
 from clientgo.workqueue.ordering import Ordering, T
 from clientgo.workqueue.rate_limiters import RateLimiter, default_controller_rate_limiter
-
-if TYPE_CHECKING:
-    from clientgo.workqueue.explanation import ItemExplanation
 
 
 class RateLimitingQueue(DelayingQueue[T]):
@@ -73,8 +70,7 @@ class RateLimitingQueue(DelayingQueue[T]):
     def forget(self, item: T) -> None:
         """Tell the limiter that `item` needs no retry, so that its failures are forgotten."""
         self._rate_limiter.forget(item)
-        if self._trace is not None:
-            self._trace.note("queue.forget", self._name, item)
+        self._observer.forgotten(item)
 
     def explain(self, item: T) -> ItemExplanation:
         """Return what the queue and its limiter know of an item right now."""
@@ -87,9 +83,5 @@ class RateLimitingQueue(DelayingQueue[T]):
     def _back_off(self, item: T) -> float:
         """Count a failure of `item`; return its delay."""
         delay = self._rate_limiter.when(item)
-        if self._trace is not None:
-            failures = self._rate_limiter.num_requeues(item)
-            self._trace.note(
-                "queue.add_rate_limited", self._name, item, delay=delay, failures=failures
-            )
+        self._observer.failed(item, delay, self._rate_limiter.num_requeues)
         return delay

@@ -8,7 +8,7 @@ import pytest
 
 from clientgo.testing import FakeClock
 from clientgo.workqueue import DelayingQueue, DelayingQueueStatistics, Queue, RateLimitingQueue
-from clientgo.workqueue.queue import _State
+from clientgo.workqueue.states import State
 from tests.background import Background
 from tests.vectors.durations import seconds
 
@@ -110,7 +110,7 @@ class WorkqueueReplay:
 
     def _list_again_as_client_go_does(self, item: str) -> None:
         """Put back what ours deliberately does not do at a stray done; see `differences`."""
-        if self.queue._states.get(item) is _State.READY:
+        if self.queue._states.get(item) is State.READY:
             self.queue._ready.push(item)
 
     def _resolve(self, calls: dict[str, Background[Any]], expected: Any) -> None:
