@@ -65,6 +65,7 @@ USED = {
     "cache/informer/notifications.py": "values",
     "cache/queues/done_checker.py": "an event with a name",
     "workqueue/lock.py": "the lock of the work queue",
+    "workqueue/observer.py": "is told, and ignores it",
     "workqueue/rate_limiters.py": "counts failures",
     "observe/trace/sync.py": "nothing is traced",
 }
