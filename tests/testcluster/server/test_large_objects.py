@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import gc
 import json
 import threading
 import time
@@ -19,7 +18,6 @@ from clientgo.testcluster.server.admission.policies.mutating import MutatingPoli
 from clientgo.testcluster.server.admission.policies.validating import ValidatingPolicy
 from clientgo.testcluster.server.kinds import definitions
 from clientgo.testcluster.server.objects import large_work, turns, writer
-from clientgo.testcluster.server.objects.large_work import LargeWork
 from clientgo.testcluster.server.objects.writer import ObjectWriter, Target
 from clientgo.testcluster.server.requests import verbs, watching
 from clientgo.testcluster.server.resources.resource import Resource
@@ -180,23 +178,6 @@ def test_others_are_answered_between_the_deletions_of_many_objects(
     assert api.call("DELETE", deleted).status == 200
     assert both.wait(TIMEOUT)
     assert happened[:3] == ["deletion", "another request", "deletion"]
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-def test_the_garbage_collector_waits_for_the_work_on_a_large_object(enabled: bool) -> None:
-    """A collection stops all threads, the longer the larger the object is."""
-    work = LargeWork()
-    before = gc.isenabled()
-    (gc.enable if enabled else gc.disable)()
-    try:
-        assert asyncio.run(work.run(large_work.LARGE, gc.isenabled)) is False
-        assert gc.isenabled() is enabled
-        with pytest.raises(ZeroDivisionError):
-            asyncio.run(work.run(large_work.LARGE, lambda: 1 // 0))
-        assert gc.isenabled() is enabled
-    finally:
-        work.close()
-        (gc.enable if before else gc.disable)()
 
 
 def test_the_warnings_of_a_large_definition_are_found_on_the_thread(

@@ -49,7 +49,7 @@ class PolicyTypeController:
         check = functools.partial(
             expression_warnings, spec, kinds_of(spec, storage, self._state.registry)
         )
-        warnings = await self._state.large_work.run(len(stored.raw), check)
+        warnings = await self._state.large_work.on(len(stored.raw)).run(check)
         if self._collection.get(name) is not stored:
             return  # the change is checked
         checked = {"expressionWarnings": warnings} if warnings else {}

@@ -1,19 +1,17 @@
 """Work on large objects, on a thread: other requests are answered meanwhile.
 
-Promises: what takes as long as an object is large (to read, patch, own and validate it) does not
-hold the event loop. One thread does it, one object at a time, so that a request in between waits
-for some turns of the interpreter, not for several threads.
+Promises: what takes as long as an object is large (to read, patch, own, validate and show it) does
+not hold the event loop. One thread does it, one object at a time, so that a request in between
+waits for some turns of the interpreter. Without it, an object within the limits (a Pod of 1 MB, a
+ConfigMap of 100,000 keys) holds all other requests for 1 to 5 seconds; with it for 0.1 to 1.
 
-Does not promise less work: a large object takes as long as before.
-
-Differs from upstream, where each request has a goroutine.
+Does not promise less work. Differs from upstream, where each request has a goroutine.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, ParamSpec, TypeVar
@@ -33,23 +31,13 @@ class LargeWork:
     def __init__(self) -> None:
         self._thread: ThreadPoolExecutor | None = None
 
-    async def run(self, size: int, work: Callable[[], T]) -> T:
-        """Return what ``work`` on an object of ``size`` bytes returns.
-
-        It may run on a thread, so it must use nothing that belongs to the event loop; what the
-        event loop has may change meanwhile.
-        """
-        if size < LARGE:
-            return work()
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="apiserver-large-objects")
-        return await asyncio.get_running_loop().run_in_executor(
-            self._thread, _without_collections, work
-        )
-
     def on(self, size: int) -> WorkOn:
         """Return what runs the work on one object of ``size`` bytes."""
-        return WorkOn(self, size)
+        if size < LARGE:
+            return WorkOn(None)
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="apiserver-large-objects")
+        return WorkOn(self._thread)
 
     def close(self) -> None:
         """End the thread, after the object that it works on."""
@@ -59,34 +47,23 @@ class LargeWork:
 
 
 class WorkOn(msgspec.Struct, frozen=True):
-    """Runs the work on one object, as ``LargeWork.run``."""
+    """Runs the work on one object."""
 
-    _large_work: LargeWork
-    size: int
-    """Bytes of the object."""
+    _thread: ThreadPoolExecutor | None
+    """None: the object is small."""
 
     @property
     def is_large(self) -> bool:
         """Return True if the work is done on the thread."""
-        return self.size >= LARGE
+        return self._thread is not None
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what ``work`` returns for the arguments."""
-        if not self.is_large:
+        """Return what ``work`` returns for the arguments.
+
+        It may run on a thread, so it must use nothing that belongs to the event loop; what the
+        event loop has may change meanwhile.
+        """
+        if self._thread is None:
             return work(*args, **kwargs)
-        return await self._large_work.run(self.size, functools.partial(work, *args, **kwargs))
-
-
-def _without_collections(work: Callable[[], T]) -> T:
-    """Return what ``work`` returns; the garbage collector waits for it.
-
-    A collection stops all threads, and looks at all of a large object again and again while it
-    grows: most of the time of the work, up to a second at once.
-    """
-    if not gc.isenabled():
-        return work()
-    gc.disable()
-    try:
-        return work()
-    finally:
-        gc.enable()
+        call = functools.partial(work, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)

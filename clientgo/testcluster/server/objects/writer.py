@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import operator
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +27,7 @@ from clientgo.testcluster.server.objects import metadata as object_meta
 from clientgo.testcluster.server.objects.admission import Admission, Operation, Review
 from clientgo.testcluster.server.objects.decoding import read_object
 from clientgo.testcluster.server.objects.deletion import (
+    Grace,
     check_preconditions,
     finalizers_of_deletion,
     grace_of_deletion,
@@ -129,18 +129,10 @@ class ObjectWriter:
         collection = self._collection(resource)
         must_generate = not metadata.get("name")
         work = self._state.large_work.on(options.work_size)
-        if not applied and not type_causes(resource, obj):
-            obj = await work.run(
-                self._state.ownership.update,
-                resource,
-                "",
-                None,
-                obj,
-                options.field_manager,
-                is_large=work.is_large,
-            )
-            metadata = obj["metadata"]
-        await work.run(self._prepare_new, resource, namespace, obj)
+        obj = await work.run(
+            self._prepared_new, resource, namespace, obj, options, applied, work.is_large
+        )
+        metadata = obj["metadata"]
         if must_generate:
             _avoid_taken_name(collection, namespace, metadata)
         target = Target(resource, namespace, metadata.get("name", ""))
@@ -161,8 +153,7 @@ class ObjectWriter:
         check_new_type(resource, target.name, obj)
         review.obj = obj
         version = self._allocate(review)
-        await work.run(validate_new, resource, target.name, obj)
-        review.warnings += await work.run(resource.strategy.warnings, obj, None)
+        review.warnings += await work.run(_check_new, resource, target.name, obj)
         await self._admission.validate(review)
         if work.is_large:  # the namespace may have gone meanwhile
             self._admission.check(Operation.CREATE, resource, namespace, target.name)
@@ -207,6 +198,37 @@ class ObjectWriter:
         if version != since:
             self._admission.allocate(review)
         return version
+
+    def _prepared_new(
+        self,
+        resource: Resource,
+        namespace: str,
+        obj: Object,
+        options: WriteOptions,
+        applied: bool,
+        is_large: bool,
+    ) -> Object:
+        """Return a new object with the owners of its fields and what only the server may set."""
+        if not applied:
+            obj = self._owned(resource, "", None, obj, options, is_large)
+        self._prepare_new(resource, namespace, obj)
+        return obj
+
+    def _owned(
+        self,
+        resource: Resource,
+        subresource: str,
+        old: Object | None,
+        new: Object,
+        options: WriteOptions,
+        is_large: bool,
+    ) -> Object:
+        """Return the object with the owners of its fields; as it is if it fits no type."""
+        if type_causes(resource, new):
+            return new
+        manager = options.field_manager
+        update = self._state.ownership.update
+        return update(resource, subresource, old, new, manager, is_large=is_large)
 
     def _prepare_new(self, resource: Resource, namespace: str, obj: Object) -> None:
         """Set what only the server may set, in place."""
@@ -259,19 +281,16 @@ class ObjectWriter:
         stored = _existing(collection, target)
         work = self._work_on(stored, options)
         [current] = await resource.served([stored])
-        old, new = await work.run(_change, resource, current, change)
-        check_version(resource, target.name, new["metadata"], old["metadata"])
-        if not applied and not type_causes(resource, new):
-            new = await work.run(
-                self._state.ownership.update,
-                resource,
-                subresource,
-                old,
-                new,
-                options.field_manager,
-                is_large=work.is_large,
-            )
-        await work.run(_prepare_update, resource, new, old, subresource)
+
+        def changed() -> tuple[Object, Object]:
+            old, new = _change(resource, current, change)
+            check_version(resource, target.name, new["metadata"], old["metadata"])
+            if not applied:
+                new = self._owned(resource, subresource, old, new, options, work.is_large)
+            _prepare_update(resource, new, old, subresource)
+            return old, new
+
+        old, new = await work.run(changed)
         review = Review(
             Operation.UPDATE,
             resource,
@@ -291,10 +310,8 @@ class ObjectWriter:
         check_changed_type(resource, target.name, new, old)
         review.obj = new
         version = self._allocate(review)
-        await work.run(validate_update, resource, target.name, new, old, subresource)
-        is_status = subresource == "status"
-        warn = resource.strategy.status_warnings if is_status else resource.strategy.warnings
-        review.warnings += await work.run(warn, new, old)
+        check = _check_update
+        review.warnings += await work.run(check, resource, target.name, new, old, subresource)
         await self._admission.validate(review)
         if stored.is_deep:  # as the old state is: the managed fields are deeper than the object
             fold(new)
@@ -417,11 +434,9 @@ class ObjectWriter:
             goes = not (finalizers or grace.seconds) and resource.strategy.may_go(old)
             form = None
             if not grace.pending and not (goes and grace.seconds is None):
-                marked = await work.run(
-                    marked_deleted, resource, old, finalizers, grace, self._state.now()
-                )
-                is_changed = await work.run(operator.ne, marked, old)
-                form = await resource.stored_form(marked, work.run) if is_changed else None
+                now = self._state.now()
+                marked = await work.run(_marked, resource, old, finalizers, grace, now)
+                form = await resource.stored_form(marked, work.run) if marked else None
             if collection.get(target.key) is stored:
                 break
         warnings = list(review.warnings)
@@ -507,6 +522,30 @@ def _change(
 ) -> tuple[Object, Object]:
     """Return the current state and the wanted one."""
     return resource.decode(stored), change(resource.decode(stored))
+
+
+def _check_new(resource: Resource, name: str, obj: Object) -> list[str]:
+    """Check a new object and return what its client is warned of."""
+    validate_new(resource, name, obj)
+    return resource.strategy.warnings(obj, None)
+
+
+def _check_update(
+    resource: Resource, name: str, new: Object, old: Object, subresource: str
+) -> list[str]:
+    """Check a change and return what its client is warned of."""
+    validate_update(resource, name, new, old, subresource)
+    if subresource == "status":
+        return resource.strategy.status_warnings(new, old)
+    return resource.strategy.warnings(new, old)
+
+
+def _marked(
+    resource: Resource, obj: Object, finalizers: list[str], grace: Grace, now: float
+) -> Object | None:
+    """Return the object, marked as deleted; None if it is already."""
+    marked = marked_deleted(resource, obj, finalizers, grace, now)
+    return marked if marked != obj else None
 
 
 def _is_unchanged(new: Object, old: Object) -> bool:

@@ -85,25 +85,23 @@ class VerbCall(msgspec.Struct, frozen=True):
 
     async def read_body(self, read: Callable[[], T]) -> T:
         """Return what ``read`` makes of the body; on a thread if that is large."""
-        return await self.state.large_work.run(self.request.work_size, read)
+        return await self.state.large_work.on(self.request.work_size).run(read)
 
     async def show(self, stored: StoredObject, status: int = 200) -> Response:
         """Return the response with an object, as its version is served."""
         resource, representation = self.resource, self.representation
         served = await resource.served([stored])
         size = rendering_size(resource, served, representation)
-        return await self.state.large_work.run(
-            size, lambda: object_response(resource, served[0], representation, status)
-        )
+        work = self.state.large_work.on(size)
+        return await work.run(object_response, resource, served[0], representation, status)
 
     async def show_list(self, stored: Sequence[StoredObject], metadata: dict[str, Any]) -> Response:
         """Return the response with a list of objects, as their version is served."""
         resource, representation = self.resource, self.representation
         served = await resource.served(stored)
         size = rendering_size(resource, served, representation)
-        return await self.state.large_work.run(
-            size, lambda: list_response(resource, served, metadata, representation)
-        )
+        work = self.state.large_work.on(size)
+        return await work.run(list_response, resource, served, metadata, representation)
 
 
 Verb = Callable[[VerbCall], Awaitable[AnyResponse]]
