@@ -1,8 +1,9 @@
 """What a server serves.
 
-Promises everything that could be found out, and what could not: an extension API server that is
-down hides only its own resources. Uses the aggregated documents (two requests), or one request for
-each version, sent concurrently. No cache. Source: client-go `discovery` DiscoveryClient.
+Promises: the result has all resources that could be read and names the versions that could not: an
+extension API server that is down hides only its own resources. Uses the aggregated documents (two
+requests), or one request for each version, sent concurrently. No cache. Source: client-go
+`discovery` DiscoveryClient.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models of the `kubernetes` package as what a client reads, and which resource each is.
+"""Read objects as models of the `kubernetes` package; find the resource of a model.
 
 Promises that the package is not imported: a class that is passed says by its name what it is. The
 resource comes from :mod:`clientgo.api`, or else from what the server serves.

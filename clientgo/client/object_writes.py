@@ -1,4 +1,4 @@
-"""Writing objects that say themselves what they are.
+"""Write objects of any kind: each says its kind itself.
 
 Promises: an object is written where its kind is served, and comes back in the form in which it was
 passed: a declared object, a model of the `kubernetes` package, an `Unstructured`, or a dict with

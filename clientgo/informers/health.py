@@ -1,7 +1,7 @@
-"""Checks of informers, for the pages of health.
+"""Health checks of informers, for liveness and readiness probes.
 
-``check_alive`` fails if a restart helps, ``check_synced`` if waiting helps. An API server that is
-down fails neither: restarting its clients does not help.
+``check_alive`` fails when a restart would help, ``check_synced`` when waiting will help. An API
+server that is down fails neither: restarting its clients does not help.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class LeaseExpiredError(CopyableError):
     """A leader has not renewed its lease in time and has not stepped down either."""
 
 
-class Checked(Protocol):
+class CheckedElector(Protocol):
     """An elector, as far as its health matters."""
 
     def check(self, tolerance: float) -> None:
@@ -36,9 +36,9 @@ class LeaderHealth:
     def __init__(self, tolerance: float) -> None:
         self.tolerance = tolerance
         self._lock = threading.Lock()
-        self._elector: Checked | None = None
+        self._elector: CheckedElector | None = None
 
-    def attach(self, elector: Checked) -> None:
+    def attach(self, elector: CheckedElector) -> None:
         with self._lock:
             self._elector = elector
 

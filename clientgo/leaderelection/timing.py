@@ -1,7 +1,7 @@
 """The durations of an election, and what follows from them.
 
 Promises: durations that cannot work are refused; the guarded work is told to stop `stop_margin`
-before the lease ends. Between two looks at the clock it must take less than that.
+before the lease ends. Between two checks of its stop event, the work must take less than that.
 
 Differs from client-go (`tools/leaderelection`, LeaderElectionConfig), where the work may be stopped
 after its lease has expired. Fractions of a second, which a Lease cannot hold, are rounded up.

@@ -1,4 +1,4 @@
-"""A mapping that forgets what was not used for longest."""
+"""A mapping of limited size: the entry that was used least recently makes room for a new one."""
 
 from __future__ import annotations
 

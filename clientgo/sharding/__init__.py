@@ -12,7 +12,7 @@ Each replica watches all objects and queues the keys of its own shards. :class:`
 the replica in the group; :class:`Ownership` is what handlers and workers ask. ``ControlLoop`` and
 the operator layer's ``Manager`` connect them.
 
-docs/sharding.md says what is assumed of clocks and of the guarded work.
+docs/library/sharding.md says what is assumed of clocks and of the guarded work.
 """
 
 from clientgo.sharding.assignment import plan, shard_of

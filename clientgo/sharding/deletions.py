@@ -1,8 +1,8 @@
 """The deletions that a process has seen lately, for the shards that it takes later.
 
-A shard that is taken is queued from the cache, which has no deleted objects. The owner before may
-have dropped such a key: it gave the shard up, or died. Each process sees every deletion, so the
-next owner knows it too.
+A process that takes a shard queues the keys that are in its cache; a deleted object is not there.
+Its deletion may still have to be handled: the former owner gave the shard up, or died. Each process
+sees every deletion, so the next owner can queue these keys too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Do the work of a controller while its process is a member of a group."""
+"""Run the work of a controller while its process is a member of a group."""
 
 from __future__ import annotations
 

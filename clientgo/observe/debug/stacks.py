@@ -1,4 +1,4 @@
-"""Where every thread of this process is right now.
+"""The stack of every thread of this process.
 
 Source: Go, ``/debug/pprof/goroutine?debug=2``.
 """

@@ -1,4 +1,4 @@
-"""What a server gives to its handlers, and what they answer."""
+"""The request that a server passes to a handler, and the handler's response."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
                                                                                │
     API server ◄─ request.sent ◄─ sync.start ◄─ queue.get ◄────────────── queue.add
 
-Nothing is traced until a tracer is set, and then nothing that was made before::
+Nothing is traced until a tracer is set; then only what is made afterwards is traced::
 
     from clientgo.observe.trace import Recorder, tracing
 
@@ -15,7 +15,7 @@ Nothing is traced until a tracer is set, and then nothing that was made before::
         run_the_controller()
     print(*(hop.to_json() for hop in recorder.hops(key="default/x")), sep="\\n")
 
-A tracer sees the hops in the order of what happened, and can hold a thread before a boundary.
+A tracer sees the hops in the order in which they happened, and can hold up a thread before one.
 """
 
 from clientgo.observe.trace.chrome import ChromeTracer

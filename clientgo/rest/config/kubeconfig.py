@@ -1,9 +1,9 @@
 """Reading and merging kubeconfig files.
 
-Promises kubectl's answers: of several files the first that has a name gives the whole entry;
-missing and empty files are skipped; relative paths are beside the file that names them. A file that
-kubectl refuses raises a :class:`ConfigError` with the file, the place in it and what to do, and
-without a value of it.
+Promises what kubectl does: if several files have an entry of the same name, the first one is used,
+whole; missing and empty files are skipped; relative paths are beside the file that names them. A
+file that kubectl refuses raises a :class:`ConfigError` with the file, the place in it and what to
+do, and without a value of it.
 
 Source: client-go `tools/clientcmd` ClientConfigLoadingRules.
 """

@@ -3,7 +3,7 @@
 Promises: each attempt takes a token of the client's rate limiter (the first of a watch needs
 none). A 429 or 5xx with whole seconds in `Retry-After` is tried again after that time. A lost
 connection is tried again after one second for a GET, and for a watch also when the server fell
-silent. A stop event ends everything. The last response or error stands.
+silent. A stop event ends everything. The caller gets the last response or error.
 
 Does not repeat what the server may have carried out: the caller decides about a write whose
 connection broke. Source: client-go `rest` withRetry, Request.request, Request.Watch.

@@ -1,7 +1,7 @@
 """Undoing gzip as it arrives.
 
-Promises that members that follow each other are one body, and that its caller can tell a body that
-is cut short. What follows the last member and is none is a `zlib.error`, as for Go's `gzip.Reader`.
+Promises: a body of several gzip members is read as one; its caller can tell if the body is cut
+short. Other bytes after the last member raise `zlib.error`, as Go's `gzip.Reader` refuses them.
 """
 
 from __future__ import annotations

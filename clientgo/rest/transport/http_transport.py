@@ -5,7 +5,7 @@ credentials and certificate files are read for every request, so they may rotate
 a :class:`~clientgo.rest.errors.TransportError`.
 
 Does not retry, throttle or interpret responses, nor follow redirects: API servers send none.
-HTTP/1.1 only. Each watch has its own connection, so a slow reader holds up no other.
+HTTP/1.1 only. Each watch has its own connection, so one slow reader does not delay another.
 """
 
 from __future__ import annotations

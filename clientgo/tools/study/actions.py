@@ -61,7 +61,7 @@ class Done:
     lifted: tuple[str, ...] = ()
 
 
-class Cluster(Protocol):
+class StudyCluster(Protocol):
     """What actions work on."""
 
     @property
@@ -79,7 +79,7 @@ class Action:
     group: str
     label: str
     help: str
-    do: Callable[[Cluster, str], Done]
+    do: Callable[[StudyCluster, str], Done]
 
 
 def described(action: Action) -> dict[str, str]:
@@ -170,7 +170,7 @@ class FooActions:
             *fault_actions(),
         ]
 
-    def create(self, cluster: Cluster, _: str) -> Done:
+    def create(self, cluster: StudyCluster, _: str) -> Done:
         foos = _foos(cluster)
         while True:
             manifest = self.new_foo()
@@ -182,36 +182,36 @@ class FooActions:
             else:
                 return Done(f"Foo {manifest['metadata']['name']} is created")
 
-    def scale(self, cluster: Cluster, key: str) -> Done:
+    def scale(self, cluster: StudyCluster, key: str) -> Done:
         foo = _chosen(cluster, key)
         replicas = foo.replicas % _MOST_REPLICAS + 1
         _patch_replicas(_foos(cluster), foo.name, replicas)
         return Done(f"Foo {foo.name} asks for {replicas} replicas now")
 
-    def delete(self, cluster: Cluster, key: str) -> Done:
+    def delete(self, cluster: StudyCluster, key: str) -> Done:
         foo = _chosen(cluster, key, last=True)
         _foos(cluster).delete(foo.name)
         return Done(f"Foo {foo.name} is deleted")
 
-    def edit_deployment(self, cluster: Cluster, key: str) -> Done:
+    def edit_deployment(self, cluster: StudyCluster, key: str) -> Done:
         foo = _chosen(cluster, key)
         replicas = foo.replicas + 2
         _patch_replicas(_deployments(cluster), foo.deployment, replicas)
         return Done(f"Deployment {foo.deployment} was changed to {replicas} replicas")
 
-    def delete_deployment(self, cluster: Cluster, key: str) -> Done:
+    def delete_deployment(self, cluster: StudyCluster, key: str) -> Done:
         name = _chosen(cluster, key).deployment
         _deployments(cluster).delete(name)
         return Done(f"Deployment {name} is deleted")
 
-    def ten_edits(self, cluster: Cluster, key: str) -> Done:
+    def ten_edits(self, cluster: StudyCluster, key: str) -> Done:
         foo = _chosen(cluster, key)
         for number in range(_EDITS):
             replicas = (foo.replicas + number) % _MOST_REPLICAS + 1
             _patch_replicas(_foos(cluster), foo.name, replicas)
         return Done(f"Foo {foo.name} was edited {_EDITS} times: how many syncs follow?")
 
-    def fail_syncs(self, cluster: Cluster, key: str) -> Done:
+    def fail_syncs(self, cluster: StudyCluster, key: str) -> Done:
         foo = _chosen(cluster, key)
         cluster.server.lift(_REFUSED_UPDATES)
         cluster.server.inject(_REFUSED_UPDATES)
@@ -228,15 +228,15 @@ class _ChosenFoo:
     replicas: int
 
 
-def _foos(cluster: Cluster) -> ResourceClient[Any]:
+def _foos(cluster: StudyCluster) -> ResourceClient[Any]:
     return objects_of(cluster.client, {**_FOO, "metadata": {}})
 
 
-def _deployments(cluster: Cluster) -> ResourceClient[Deployment]:
+def _deployments(cluster: StudyCluster) -> ResourceClient[Deployment]:
     return cluster.client.resource(Deployment).namespace(_NAMESPACE)
 
 
-def _chosen(cluster: Cluster, key: str, *, last: bool = False) -> _ChosenFoo:
+def _chosen(cluster: StudyCluster, key: str, *, last: bool = False) -> _ChosenFoo:
     """Return the Foo that the user has chosen, or the first or last one."""
     foos: list[Unstructured] = sorted(
         _foos(cluster).list().items,
@@ -299,25 +299,25 @@ class ObjectActions:
             *fault_actions(),
         ]
 
-    def create(self, cluster: Cluster, _: str) -> Done:
+    def create(self, cluster: StudyCluster, _: str) -> Done:
         self._objects(cluster).create(self._manifest)
         return Done(f"{self._shown} is created")
 
-    def edit(self, cluster: Cluster, _: str) -> Done:
+    def edit(self, cluster: StudyCluster, _: str) -> Done:
         _touch(self._objects(cluster), self._name)
         return Done(f"{self._shown} was edited")
 
-    def ten_edits(self, cluster: Cluster, _: str) -> Done:
+    def ten_edits(self, cluster: StudyCluster, _: str) -> Done:
         objects = self._objects(cluster)
         for _number in range(_EDITS):
             _touch(objects, self._name)
         return Done(f"{self._shown} was edited {_EDITS} times: how many syncs follow?")
 
-    def delete(self, cluster: Cluster, _: str) -> Done:
+    def delete(self, cluster: StudyCluster, _: str) -> Done:
         self._objects(cluster).delete(self._name)
         return Done(f"{self._shown} is deleted")
 
-    def _objects(self, cluster: Cluster) -> ResourceClient[Any]:
+    def _objects(self, cluster: StudyCluster) -> ResourceClient[Any]:
         return objects_of(cluster.client, self._manifest)
 
 
@@ -394,17 +394,17 @@ def fault_actions() -> list[Action]:
     ]
 
 
-def _cut(cluster: Cluster, _: str) -> Done:
+def _cut(cluster: StudyCluster, _: str) -> Done:
     cluster.server.inject(_CUT)
     return Done("the watches were cut")
 
 
-def _freeze(cluster: Cluster, _: str) -> Done:
+def _freeze(cluster: StudyCluster, _: str) -> Done:
     cluster.server.inject(_FREEZE)
     return Done("the watches are frozen until you heal", fault="freeze", shown="watches frozen")
 
 
-def _expire(cluster: Cluster, _: str) -> Done:
+def _expire(cluster: StudyCluster, _: str) -> Done:
     # A write of something else, so that the last version that a reflector has seen is an old one.
     _touch(cluster.client.resource(Namespace), _NAMESPACE)
     cluster.server.inject(ExpireHistory())
@@ -412,12 +412,12 @@ def _expire(cluster: Cluster, _: str) -> Done:
     return Done("the history is gone, and the watches were cut")
 
 
-def _restart(cluster: Cluster, _: str) -> Done:
+def _restart(cluster: StudyCluster, _: str) -> Done:
     cluster.server.restart()
     return Done("the API server was restarted")
 
 
-def _heal(cluster: Cluster, _: str) -> Done:
+def _heal(cluster: StudyCluster, _: str) -> Done:
     cluster.server.lift()
     return Done("no fault is active", lifted=("freeze", "409", "429", "500"))
 
@@ -434,7 +434,7 @@ def _failing(status: int, reason: str, requests: Requests, what: str) -> Action:
         500: "The write is refused. The sync fails and its key is retried with a back-off.",
     }[status]
 
-    def inject(cluster: Cluster, _: str) -> Done:
+    def inject(cluster: StudyCluster, _: str) -> Done:
         cluster.server.lift(fault)
         before = cluster.server.struck(fault)
         cluster.server.inject(fault)

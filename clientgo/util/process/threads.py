@@ -1,7 +1,7 @@
 """Threads that do not end silently.
 
-Promises: if the target raises anything, `SystemExit` included, the thread logs it once with what
-follows, counts it, and calls `on_failure`. It does not run the target again.
+Promises: if the target raises anything, `SystemExit` included, the thread logs it once and says
+what does not work any more, counts it, and calls `on_failure`. It does not run the target again.
 
 Differs from client-go (apimachinery pkg/util/runtime, `HandleCrash`): a crash does not end the
 process. Python itself reports nothing for `SystemExit`.

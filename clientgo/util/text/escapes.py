@@ -1,7 +1,7 @@
 """Text from outside in a line for people: it cannot begin another line, or steer the terminal.
 
 Promises that control characters (C0, DEL, C1), line separators, marks of direction, what has no
-width, and halves of characters are written as escapes (``\\n``, ``\\x1b``, ``\\u202e``). Letters of
+width, and lone surrogates are written as escapes (``\\n``, ``\\x1b``, ``\\u202e``). Letters of
 all languages stay. A zero-width joiner is escaped too: two names that look the same must not be.
 
 Differs from client-go, where klog quotes values only, and kubectl escapes ESC and CR only.

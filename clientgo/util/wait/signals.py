@@ -1,9 +1,9 @@
 """SIGINT and SIGTERM as a stop event.
 
 Promises: the first signal sets the event, so that the program drains; the second exits immediately
-with status 1. No signal is lost, also if several come together, and whoever else handles signals:
-asyncio, another library, or the handler that was there before, which is called too. Python allows
-handlers in the main thread only.
+with status 1. No signal is lost, even if several arrive together, or other code handles signals
+too: asyncio, another library, or an earlier handler, which is still called. Python runs handlers in
+the main thread only.
 
 Differs from client-go (sample-controller pkg/signals): a Python handler may interrupt the main
 thread while that holds the event's lock, so it only writes to a socket, and a thread reads there

@@ -133,14 +133,14 @@ def test_others_are_answered_between_the_parts_of_a_long_watch(
     for name in ("x", "y"):
         api.create(CONFIGMAPS, configmap(name))
     happened: list[str] = []
-    render = watching.WatchStream._render
+    render = watching.WatchResponse._render
 
-    def observed(stream: watching.WatchStream, stored: StoredObject) -> bytes:
+    def observed(stream: watching.WatchResponse, stored: StoredObject) -> bytes:
         happened.append("event")
         asyncio.get_running_loop().call_soon(happened.append, "another request")
         return render(stream, stored)
 
-    monkeypatch.setattr(watching.WatchStream, "_render", observed)
+    monkeypatch.setattr(watching.WatchResponse, "_render", observed)
     monkeypatch.setattr(watching, "_BYTES_A_CHUNK", 1)
 
     watch = api.watch(CONFIGMAPS)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.testcluster.server.auth.authorization.rules import Rule, missing_rules
+from clientgo.testcluster.server.auth.authorization.rules import PolicyRule, missing_rules
 
 
 def rule(
     verbs: str, resources: str = "", group: str = "", names: str = "", paths: str = ""
-) -> Rule:
+) -> PolicyRule:
     groups = (group,) if resources else ()
-    return Rule(
+    return PolicyRule(
         tuple(verbs.split()),
         groups,
         tuple(resources.split()),
@@ -72,7 +72,7 @@ def test_a_path_ends_in_a_star_at_most(paths: str, path: str, allowed: bool) -> 
     ],
 )
 def test_what_is_missing_is_found_verb_by_verb(
-    held: list[Rule], wanted: Rule, missing: list[Rule]
+    held: list[PolicyRule], wanted: PolicyRule, missing: list[PolicyRule]
 ) -> None:
     assert missing_rules(held, [wanted]) == missing
 

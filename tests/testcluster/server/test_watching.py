@@ -61,13 +61,13 @@ def test_a_history_that_expires_before_the_watch_sends_is_an_error_event(
 ) -> None:
     version = api.create(CONFIGMAPS, configmap("a"))["metadata"]["resourceVersion"]
     api.create(CONFIGMAPS, configmap("b"))
-    send = watching.WatchStream.send
+    send = watching.WatchResponse.send
 
-    async def late(stream: watching.WatchStream, *connection: Any) -> None:
+    async def late(stream: watching.WatchResponse, *connection: Any) -> None:
         stream._storage.expire_history()
         await send(stream, *connection)
 
-    monkeypatch.setattr(watching.WatchStream, "send", late)
+    monkeypatch.setattr(watching.WatchResponse, "send", late)
     [event] = api.watch(CONFIGMAPS, resourceVersion=version, timeoutSeconds="2")
 
     assert (event["type"], event["object"]["code"]) == ("ERROR", 410)

@@ -1,8 +1,8 @@
 """Credentials that a program prints: the exec plugins of a kubeconfig.
 
-Promises what client-go does: a run for all requests that wait, its token and certificate together,
-used until their `expirationTimestamp` or a 401; the caller's working directory and environment; the
-terminal only for an interactive plugin.
+Promises what client-go does: one run serves all requests that wait. Its token and certificate are
+used together, until their `expirationTimestamp` or a 401. The plugin has the working directory and
+the environment of this program, and the terminal only if it is interactive.
 
 Differs from client-go: `renewed.py` and `exec_process.py` say how. Source: client-go
 `plugin/pkg/client/auth/exec`.

@@ -1,11 +1,11 @@
 """Running a credential plugin.
 
-Promises: what it writes to stderr goes to the stderr of this program, and the end of it is kept. A
-process that the plugin leaves behind holds up no one, even if it has inherited stdout. An abandoned
-plugin is killed, with its children where no terminal is involved: with one, they share the process
-group of this program, so that they may ask the user.
+Promises: what the plugin writes to stderr goes to the stderr of this program; its last lines are
+kept for an error. A process that the plugin leaves running delays no request, even if it has
+inherited stdout. A plugin that no request waits for is killed. Its children are killed too, unless
+it may use the terminal: then they share the process group of this program, to ask the user.
 
-Differs from client-go, which waits for all who have stdout, and cannot end a plugin.
+Differs from client-go, which waits until every process has closed stdout, and cannot end a plugin.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 Promises: the source is asked by one thread for all requests that need an answer then, and each of
 them gets the same identity or the same failure. An identity is used until it expires, or the server
-refuses it. A request that is stopped leaves; once none waits, the source is told. A source that
-fails, or whose identities are refused, is asked three times and then every ten seconds.
+refuses it. A request that is stopped no longer waits; when none waits, the source may stop. A
+source that fails, or whose identities are refused, is asked three times and then every ten seconds.
 
 Differs from client-go (`plugin/pkg/client/auth/exec` Authenticator): there each request that waits
-repeats a failed run, without a pause, and none can leave.
+repeats a failed run, without a pause, and none can stop waiting.
 """
 
 from __future__ import annotations

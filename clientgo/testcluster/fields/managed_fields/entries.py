@@ -52,13 +52,13 @@ class ManagerId(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ownership:
+class OwnedFields:
     """The fields that one manager owns, in terms of one API version."""
 
     fields: FieldSet
     api_version: str
 
-    def without(self, fields: FieldSet) -> Ownership:
+    def without(self, fields: FieldSet) -> OwnedFields:
         """Take fields away."""
         return replace(self, fields=self.fields - fields)
 
@@ -67,7 +67,7 @@ class Ownership:
 class Managers:
     """All owners of an object, and when each of them last changed something (RFC 3339)."""
 
-    owners: Mapping[ManagerId, Ownership] = field(default_factory=dict)
+    owners: Mapping[ManagerId, OwnedFields] = field(default_factory=dict)
     times: Mapping[ManagerId, str] = field(default_factory=dict)
 
 
@@ -92,7 +92,7 @@ def decode_managers(entries: Sequence[JSONValue]) -> Managers:
                 times[manager] = time
         except (ValueError, AttributeError, TypeError) as error:
             raise ManagedFieldsError(f"entry {index} of managedFields: {error}") from error
-        owners[manager] = Ownership(fields, entry["apiVersion"])
+        owners[manager] = OwnedFields(fields, entry["apiVersion"])
     return Managers(owners, times)
 
 
@@ -105,7 +105,7 @@ def encode_managers(managers: Managers) -> list[JSONObject]:
     return sorted(entries, key=_sort_key)
 
 
-def encode_entry(manager: ManagerId, ownership: Ownership, time: str | None) -> JSONObject:
+def encode_entry(manager: ManagerId, ownership: OwnedFields, time: str | None) -> JSONObject:
     """Return one entry of ``managedFields``."""
     entry: JSONObject = {}
     if manager.manager:

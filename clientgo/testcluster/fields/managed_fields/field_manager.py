@@ -30,7 +30,7 @@ from clientgo.testcluster.fields.managed_fields.entries import (
     ManagedFieldsError,
     ManagerId,
     Managers,
-    Ownership,
+    OwnedFields,
     decode_managers,
     encode_managers,
     seconds_of,
@@ -294,7 +294,7 @@ def _capped(managers: Managers) -> Managers:
         if bucket not in owners:
             owners[bucket] = owners.pop(first)
         merged = owners.pop(manager).fields | owners[bucket].fields
-        owners[bucket] = Ownership(merged, version)
+        owners[bucket] = OwnedFields(merged, version)
         if manager in times:
             times[bucket] = times[manager]
         excess -= 1

@@ -15,7 +15,7 @@ from clientgo.testcluster.fields.managed_fields.conflicts import (
     FieldConflict,
     OwnershipConflictError,
 )
-from clientgo.testcluster.fields.managed_fields.entries import ManagerId, Ownership
+from clientgo.testcluster.fields.managed_fields.entries import ManagerId, OwnedFields
 from clientgo.testcluster.fields.managed_fields.fields.field_set import EMPTY, FieldSet
 from clientgo.testcluster.fields.managed_fields.fields.field_types import FieldType
 from clientgo.testcluster.fields.managed_fields.fields.typed_values import (
@@ -26,7 +26,7 @@ from clientgo.testcluster.fields.managed_fields.fields.typed_values import (
 from clientgo.testcluster.fields.managed_fields.merge import merge_values, remove_fields
 from clientgo.testcluster.fields.managed_fields.reconcile import reconcile_fields
 
-Owners = dict[ManagerId, Ownership]
+Owners = dict[ManagerId, OwnedFields]
 TypeLookup = Callable[[str, str], FieldType | None]
 """Returns the type of an API version and kind, or None if there is none (any more)."""
 ResetFields = Callable[[str], FieldSet]
@@ -58,24 +58,24 @@ class OwnershipRules:
         self,
         live: JSONObject,
         new: JSONObject,
-        owners: Mapping[ManagerId, Ownership],
+        owners: Mapping[ManagerId, OwnedFields],
         manager: ManagerId,
     ) -> Owners:
         """Return the owners after `manager` has replaced `live` by `new`."""
         result, comparison = self._yield_fields(
             live, new, self._reconciled(owners), manager, force=True
         )
-        own = result.pop(manager, Ownership(EMPTY, self._version)).fields
+        own = result.pop(manager, OwnedFields(EMPTY, self._version)).fields
         own = (own - comparison.removed) | comparison.modified | comparison.added
         if own := own.without_trees(self._ignored(self._version)):
-            result[manager] = Ownership(own, self._version)
+            result[manager] = OwnedFields(own, self._version)
         return result
 
     def apply(
         self,
         live: JSONObject,
         config: JSONObject,
-        owners: Mapping[ManagerId, Ownership],
+        owners: Mapping[ManagerId, OwnedFields],
         manager: ManagerId,
         *,
         force: bool,
@@ -88,7 +88,7 @@ class OwnershipRules:
         reconciled = self._reconciled(owners)
         applied = fields_of(config, self.field_type).without_trees(self._ignored(self._version))
         last = reconciled.get(manager)
-        reconciled[manager] = Ownership(applied, self._version)
+        reconciled[manager] = OwnedFields(applied, self._version)
         merged: JSONObject = merge_values(live, config, self.field_type)
         new = self._prune(merged, reconciled, manager, last) if last and last.fields else merged
         result, _comparison = self._yield_fields(live, new, reconciled, manager, force=force)
@@ -126,7 +126,7 @@ class OwnershipRules:
         return compare_values(live, new, field_type).without_trees(self._ignored(version))
 
     def _prune(
-        self, merged: JSONObject, owners: Owners, manager: ManagerId, last: Ownership
+        self, merged: JSONObject, owners: Owners, manager: ManagerId, last: OwnedFields
     ) -> JSONObject:
         """Remove what was applied last time and is not owned any more."""
         last_type = self._type_at(last.api_version, new=merged)
@@ -172,10 +172,10 @@ class OwnershipRules:
                     ) from None
         return field_type
 
-    def _reconciled(self, owners: Mapping[ManagerId, Ownership]) -> Owners:
+    def _reconciled(self, owners: Mapping[ManagerId, OwnedFields]) -> Owners:
         result: Owners = {}
         for manager, ownership in owners.items():
             if field_type := self._type_at(ownership.api_version):
                 fields = reconcile_fields(ownership.fields, field_type)
-                result[manager] = Ownership(fields, ownership.api_version)
+                result[manager] = OwnedFields(fields, ownership.api_version)
         return result

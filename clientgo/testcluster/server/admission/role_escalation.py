@@ -18,7 +18,7 @@ from clientgo.testcluster.server.auth.authorization.refusals import EscalationEr
 from clientgo.testcluster.server.auth.authorization.rules import (
     EVERYTHING,
     RBAC_GROUP,
-    Rule,
+    PolicyRule,
     missing_rules,
     quoted,
 )
@@ -61,7 +61,7 @@ class RoleEscalation:
         escalate = _attributes(review, "escalate", review.resource.plural, name)
         if self._rbac.authorize(escalate).allowed:
             return
-        self._check_held(review, map(Rule.parse, role.get("rules") or ()), escalate)
+        self._check_held(review, map(PolicyRule.parse, role.get("rules") or ()), escalate)
         if _aggregates(role) or _aggregates(review.old or {}):
             held, _ = self._rbac.rules_of(review.user, "")
             if missing_rules(held, EVERYTHING):
@@ -84,7 +84,9 @@ class RoleEscalation:
             raise RequestError(404, "NotFound", str(error), details) from error
         self._check_held(review, rules, bind)
 
-    def _check_held(self, review: Review, wanted: Iterable[Rule], instead: Attributes) -> None:
+    def _check_held(
+        self, review: Review, wanted: Iterable[PolicyRule], instead: Attributes
+    ) -> None:
         held, errors = self._rbac.rules_of(review.user, review.namespace)
         missing = missing_rules(held, wanted)
         if missing:
@@ -106,7 +108,7 @@ def _attributes(review: Review, verb: str, plural: str, name: str) -> Attributes
     )
 
 
-def _escalation(user: User, missing: list[Rule]) -> str:
+def _escalation(user: User, missing: list[PolicyRule]) -> str:
     lines = "\n".join(sorted(map(str, missing)))
     return (
         f"user {quoted([user.name])[1:-1]} (groups={quoted(user.groups)}) is attempting to grant "

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _DEFAULT_TIMEOUT = 10
 
 
-class Rule(msgspec.Struct, frozen=True):
+class WebhookRule(msgspec.Struct, frozen=True):
     """A rule of a webhook; ``*`` matches everything."""
 
     groups: frozenset[str]
@@ -33,7 +33,7 @@ class Rule(msgspec.Struct, frozen=True):
     scope: str
 
     @classmethod
-    def parse(cls, rule: Mapping[str, Any]) -> Rule:
+    def parse(cls, rule: Mapping[str, Any]) -> WebhookRule:
         """Parse a rule of a configuration."""
         return cls(
             frozenset(rule.get("apiGroups", ())),
@@ -70,7 +70,7 @@ class Webhook(msgspec.Struct, frozen=True):
 
     name: str
     client_config: Mapping[str, Any]
-    rules: tuple[Rule, ...]
+    rules: tuple[WebhookRule, ...]
     namespace_selector: Selector
     object_selector: Selector
     conditions: MatchConditions | None
@@ -85,7 +85,7 @@ class Webhook(msgspec.Struct, frozen=True):
         return cls(
             webhook["name"],
             webhook["clientConfig"],
-            tuple(Rule.parse(rule) for rule in webhook.get("rules", ())),
+            tuple(WebhookRule.parse(rule) for rule in webhook.get("rules", ())),
             selector_from_object(webhook.get("namespaceSelector") or {}),
             selector_from_object(webhook.get("objectSelector") or {}),
             _match_conditions(webhook.get("matchConditions", ())),

@@ -46,7 +46,7 @@ from clientgo.testcluster.server.faults.matching import (
 from clientgo.testcluster.server.faults.responses import Cut, CutResponse, FaultyWatch
 from clientgo.testcluster.server.http.messages import AnyResponse, Request, Response
 from clientgo.testcluster.server.requests.listing import ContinueToken
-from clientgo.testcluster.server.requests.watching import WatchStream
+from clientgo.testcluster.server.requests.watching import WatchResponse
 from clientgo.testcluster.server.resources.errors import RequestError
 from clientgo.testcluster.server.storage.storage import Storage
 
@@ -241,7 +241,7 @@ class FaultInjector:
         request = target.request
         if not self._rules:
             answer = await handle(request)
-            if isinstance(answer, WatchStream):
+            if isinstance(answer, WatchResponse):
                 return FaultyWatch(self, answer, target, behind=[])
             return answer
         rules = self._striking(target, self._rules)
@@ -268,7 +268,7 @@ class FaultInjector:
                 422, "Invalid", "sendInitialEvents is forbidden on a server that lags"
             )
         answer = await handle(request)
-        if isinstance(answer, WatchStream):
+        if isinstance(answer, WatchResponse):
             return FaultyWatch(self, answer, target, behind=[rule.fault for rule in stale])
         cut = _of_type(rules, CutAnswers)
         return CutResponse(answer, cut[0].random) if cut else answer

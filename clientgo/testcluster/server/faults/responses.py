@@ -17,7 +17,7 @@ import msgspec
 from clientgo.testcluster.server.faults.declarations import Fault, Requests
 from clientgo.testcluster.server.faults.matching import ResourceRequest
 from clientgo.testcluster.server.http.messages import AnyResponse, Message, Receive, Send
-from clientgo.testcluster.server.requests.watching import WatchStream
+from clientgo.testcluster.server.requests.watching import WatchResponse
 
 
 class CutResponse:
@@ -72,7 +72,7 @@ class FaultyWatch:
     """A watch whose events the injector can delay, filter or cut."""
 
     def __init__(
-        self, faults: Faults, stream: WatchStream, target: ResourceRequest, behind: list[Fault]
+        self, faults: Faults, stream: WatchResponse, target: ResourceRequest, behind: list[Fault]
     ) -> None:
         self.headers = stream.headers
         self.behind = behind

@@ -22,7 +22,7 @@ PodLogs: TypeAlias = Callable[[Object, str], str]
 """Returns what a container of a pod has written. It is called on the event loop."""
 
 
-class OpenWatch(Protocol):
+class ServedWatch(Protocol):
     """A watch that is being served."""
 
     @property
@@ -37,13 +37,13 @@ class OpenWatches:
     """The watches that are being served."""
 
     def __init__(self) -> None:
-        self._open: set[OpenWatch] = set()
+        self._open: set[ServedWatch] = set()
 
-    def add(self, watch: OpenWatch) -> None:
+    def add(self, watch: ServedWatch) -> None:
         """Add a watch that begins."""
         self._open.add(watch)
 
-    def discard(self, watch: OpenWatch) -> None:
+    def discard(self, watch: ServedWatch) -> None:
         """Remove a watch that has ended."""
         self._open.discard(watch)
 

@@ -94,7 +94,7 @@ class ContinueToken(msgspec.Struct):
             ) from error
 
 
-class Page(msgspec.Struct, frozen=True):
+class ListPage(msgspec.Struct, frozen=True):
     """The objects of a response and its list metadata."""
 
     items: list[StoredObject]
@@ -103,7 +103,7 @@ class Page(msgspec.Struct, frozen=True):
 
 def list_page(
     storage: Storage, collection: Collection, selection: Selection, options: ListQuery
-) -> Page:
+) -> ListPage:
     """Find the objects that a list asks for.
 
     Raises:
@@ -142,7 +142,7 @@ def parse_list_version(text: str) -> int:
 
 def _next_page(
     storage: Storage, collection: Collection, selection: Selection, options: ListQuery
-) -> Page:
+) -> ListPage:
     if options.resource_version not in ("", "0"):
         raise bad_request("specifying resource version is not allowed when using continue")
     token = ContinueToken.parse(options.continue_token)
@@ -170,7 +170,7 @@ def _page(
     limit: int,
     at: int | None,
     after: str,
-) -> Page:
+) -> ListPage:
     past = at is not None and at < storage.version
     found = (
         iter(collection.scan_at(at, selection.namespace, after))
@@ -182,10 +182,10 @@ def _page(
         found = (item for item in found if selection.matches(item))
     metadata: dict[str, Any] = {"resourceVersion": str(version)}
     if not limit:
-        return Page(list(found), metadata)
+        return ListPage(list(found), metadata)
     items = list(islice(found, limit))
     if len(items) == limit and next(found, None) is not None:
         metadata["continue"] = ContinueToken(version, items[-1].key).encode()
         if selection.selects_all:
             metadata["remainingItemCount"] = 1 + sum(1 for _ in found)
-    return Page(items, metadata)
+    return ListPage(items, metadata)

@@ -22,7 +22,7 @@ from clientgo.meta.selectors import (
 )
 from clientgo.testcluster.server.auth.authentication.service_accounts import TokenError
 from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
-from clientgo.testcluster.server.auth.authorization.rules import Rule
+from clientgo.testcluster.server.auth.authorization.rules import PolicyRule
 from clientgo.testcluster.server.auth.users import User
 from clientgo.testcluster.server.http.messages import AnyResponse, json_response
 from clientgo.testcluster.server.requests.options import write_options
@@ -175,7 +175,7 @@ def _self_rules(call: VerbCall, review: Object) -> Object:
     return status
 
 
-def _shown(rule: Rule) -> Object:
+def _shown(rule: PolicyRule) -> Object:
     return {"verbs": list(rule.verbs), **rule.as_policy_rule()}
 
 

@@ -44,7 +44,7 @@ from clientgo.testcluster.server.requests.rendering import (
     object_response,
     rendering_size,
 )
-from clientgo.testcluster.server.requests.watching import WatchStream
+from clientgo.testcluster.server.requests.watching import WatchResponse
 from clientgo.testcluster.server.resources.errors import (
     RequestError,
     another_namespace,
@@ -166,7 +166,7 @@ async def watch(call: VerbCall) -> AnyResponse:
             options, field_selector=parse_field_selector(f"metadata.name={call.name}")
         )
     selection = selection_of(call.resource, call.namespace, options)
-    return WatchStream(call.state, call.resource, selection, call.representation, options)
+    return WatchResponse(call.state, call.resource, selection, call.representation, options)
 
 
 async def create(call: VerbCall) -> AnyResponse:

@@ -75,7 +75,7 @@ def parse_watch_version(text: str) -> int:
     return version
 
 
-class WatchStream:
+class WatchResponse:
     """The watch of one client. On the event loop."""
 
     def __init__(

@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.selectors import Selector, selector_from_object
-from clientgo.testcluster.server.admission.webhook_rules import Rule, is_selected
+from clientgo.testcluster.server.admission.webhook_rules import WebhookRule, is_selected
 from clientgo.testcluster.server.objects.admission import Review
 from clientgo.testcluster.server.resources.resource import Resource
 
 
 class _NamedRule(msgspec.Struct, frozen=True):
-    rule: Rule
+    rule: WebhookRule
     names: frozenset[str]
     """Names of objects; empty for all."""
 
@@ -66,7 +66,8 @@ class Constraints(msgspec.Struct, frozen=True):
 
 def _rules(rules: Sequence[Mapping[str, Any]]) -> tuple[_NamedRule, ...]:
     return tuple(
-        _NamedRule(Rule.parse(rule), frozenset(rule.get("resourceNames", ()))) for rule in rules
+        _NamedRule(WebhookRule.parse(rule), frozenset(rule.get("resourceNames", ())))
+        for rule in rules
     )
 
 

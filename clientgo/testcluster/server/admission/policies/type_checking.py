@@ -39,7 +39,7 @@ _MOST_KINDS = 10
 """Kinds that one rule can add."""
 
 
-class Kind(NamedTuple):
+class CheckedKind(NamedTuple):
     """A kind whose type expressions are compiled with."""
 
     api_version: str
@@ -51,8 +51,8 @@ class Kind(NamedTuple):
 class Kinds(NamedTuple):
     """The kinds that a policy matches, and that of its parameters."""
 
-    matched: list[Kind]
-    params: Kind | None
+    matched: list[CheckedKind]
+    params: CheckedKind | None
 
 
 class _CircularTypeError(ValueError):
@@ -90,7 +90,7 @@ def expression_warnings(spec: Mapping[str, Any], kinds: Kinds) -> list[Object]:
     return warnings
 
 
-def _shown(kind: Kind) -> str:
+def _shown(kind: CheckedKind) -> str:
     """Return a kind as Go prints it: the core group is empty."""
     version = kind.api_version if "/" in kind.api_version else f"/{kind.api_version}"
     return f"{version}, Kind={kind.name}"
@@ -146,17 +146,17 @@ def _matched(spec: Mapping[str, Any], registry: ResourceRegistry) -> list[Resour
     return [found[key] for key in sorted(found)]
 
 
-def _kind(resource: Resource, storage: Storage) -> Kind:
+def _kind(resource: Resource, storage: Storage) -> CheckedKind:
     schema: Mapping[str, Any] | None = None
     stored = storage.collection(_DEFINITIONS).get(f"{resource.plural}.{resource.group}")
     if resource.is_custom and stored is not None:
         for version in stored.decode()["spec"]["versions"]:
             if version["name"] == resource.version:
                 schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-    return Kind(resource.api_version, resource.kind, schema)
+    return CheckedKind(resource.api_version, resource.kind, schema)
 
 
-def _declared(kind: Kind) -> CelType | None:
+def _declared(kind: CheckedKind) -> CelType | None:
     """Return the type of the objects of a kind; None if it contains itself."""
     if kind.schema is None:
         return _builtin(kind.api_version, kind.name)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from clientgo.testcluster.server.auth.authorization.rules import EVERYTHING, Rule
+from clientgo.testcluster.server.auth.authorization.rules import EVERYTHING, PolicyRule
 from clientgo.testcluster.server.auth.users import User
 
 
@@ -46,7 +46,7 @@ class Authorizer(Protocol):
     def authorize(self, attributes: Attributes) -> Decision:
         """Return whether the user may do what the attributes say; never raises."""
 
-    def rules_of(self, user: User, namespace: str) -> tuple[list[Rule], list[str]]:
+    def rules_of(self, user: User, namespace: str) -> tuple[list[PolicyRule], list[str]]:
         """Return what a user may do in a namespace, and why that may be incomplete."""
 
 
@@ -57,6 +57,6 @@ class AlwaysAllow:
         """Allow it."""
         return Decision(True)
 
-    def rules_of(self, user: User, namespace: str) -> tuple[list[Rule], list[str]]:
+    def rules_of(self, user: User, namespace: str) -> tuple[list[PolicyRule], list[str]]:
         """Return the rules that allow everything."""
         return list(EVERYTHING), []

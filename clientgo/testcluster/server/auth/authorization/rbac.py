@@ -17,7 +17,7 @@ import msgspec
 
 from clientgo.meta.watch_event import EventType
 from clientgo.testcluster.server.auth.authorization.authorizer import Attributes, Decision
-from clientgo.testcluster.server.auth.authorization.rules import RBAC_GROUP, Rule
+from clientgo.testcluster.server.auth.authorization.rules import RBAC_GROUP, PolicyRule
 from clientgo.testcluster.server.auth.users import MASTERS, User, service_account_name
 from clientgo.testcluster.server.storage.storage import Change, Collection, Storage
 
@@ -53,7 +53,7 @@ class RoleNotFoundError(LookupError):
 class _Grants(msgspec.Struct):
     """What a user is granted in a namespace, or everywhere."""
 
-    rules: list[tuple[Rule, str]] = []
+    rules: list[tuple[PolicyRule, str]] = []
     """Rules, and the binding that each is from."""
     errors: list[str] = []
     decisions: dict[tuple[str, ...], tuple[tuple[tuple[str, ...], str], ...]] = {}
@@ -93,7 +93,7 @@ class RBAC:
 
     def __init__(self, storage: Storage) -> None:
         """Follow the roles and bindings."""
-        self._roles: dict[tuple[str, str, str], tuple[Rule, ...]] = {}
+        self._roles: dict[tuple[str, str, str], tuple[PolicyRule, ...]] = {}
         """Rules by kind, namespace and name of the role."""
         self._bindings: dict[str, dict[_Subject, dict[str, _Binding]]] = {}
         """By namespace (none: everywhere), subject, and name of the binding."""
@@ -116,9 +116,9 @@ class RBAC:
             errors += grants.errors
         return Decision(False, _reason(errors))
 
-    def rules_of(self, user: User, namespace: str) -> tuple[list[Rule], list[str]]:
+    def rules_of(self, user: User, namespace: str) -> tuple[list[PolicyRule], list[str]]:
         """Return what a user may do in a namespace, and which roles are missing."""
-        found: list[Rule] = []
+        found: list[PolicyRule] = []
         errors: list[str] = []
         for place in ("", namespace) if namespace else ("",):
             grants = self._grants(user, place)
@@ -126,7 +126,7 @@ class RBAC:
             errors += grants.errors
         return found, errors
 
-    def rules_of_role(self, kind: str, namespace: str, name: str) -> tuple[Rule, ...]:
+    def rules_of_role(self, kind: str, namespace: str, name: str) -> tuple[PolicyRule, ...]:
         """Return the rules of a role or cluster role.
 
         Raises:
@@ -178,7 +178,7 @@ class RBAC:
                     self._roles.pop(role, None)
                 else:
                     rules = change.current.decode().get("rules") or ()
-                    self._roles[role] = tuple(map(Rule.parse, rules))
+                    self._roles[role] = tuple(map(PolicyRule.parse, rules))
             case "rolebindings" | "clusterrolebindings":
                 if change.previous is not None:
                     self._unbind(namespace, name, change.previous.decode())

@@ -27,7 +27,7 @@ _FIELDS: Final = {
 """The fields of a ``PolicyRule``, in the order of messages."""
 
 
-class Rule(msgspec.Struct, frozen=True):
+class PolicyRule(msgspec.Struct, frozen=True):
     """A rule of a role: verbs of resources, or of paths that are no resources."""
 
     verbs: tuple[str, ...] = ()
@@ -37,8 +37,8 @@ class Rule(msgspec.Struct, frozen=True):
     paths: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, rule: Mapping[str, Any]) -> Rule:
-        """Return a ``PolicyRule`` as a Rule."""
+    def parse(cls, rule: Mapping[str, Any]) -> PolicyRule:
+        """Return a rule of a role."""
         return cls(**{name: tuple(rule.get(key) or ()) for name, key in _FIELDS.items()})
 
     def as_policy_rule(self) -> dict[str, Any]:
@@ -63,18 +63,18 @@ class Rule(msgspec.Struct, frozen=True):
         """Return True if the rule has the verb of a path."""
         return _has(self.verbs, verb) and _has_path(self.paths, path)
 
-    def parts(self) -> Iterator[Rule]:
+    def parts(self) -> Iterator[PolicyRule]:
         """Yield rules of one verb and one resource, name or path each, which together equal it."""
         for group, resource, verb in product(self.api_groups, self.resources, self.verbs):
-            part = Rule((verb,), (group,), (resource,))
+            part = PolicyRule((verb,), (group,), (resource,))
             if self.names:
                 yield from (replace(part, names=(name,)) for name in self.names)
             else:
                 yield part
         for path, verb in product(self.paths, self.verbs):
-            yield Rule((verb,), paths=(path,))
+            yield PolicyRule((verb,), paths=(path,))
 
-    def covers(self, part: Rule) -> bool:
+    def covers(self, part: PolicyRule) -> bool:
         """Return True if the rule allows all that a part of another one allows."""
         if not _has(self.verbs, *part.verbs):
             return False
@@ -89,21 +89,21 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 EVERYTHING: Final = (
-    Rule(verbs=(EVERY,), api_groups=(EVERY,), resources=(EVERY,)),
-    Rule(verbs=(EVERY,), paths=(EVERY,)),
+    PolicyRule(verbs=(EVERY,), api_groups=(EVERY,), resources=(EVERY,)),
+    PolicyRule(verbs=(EVERY,), paths=(EVERY,)),
 )
 
 
-def missing_rules(held: Iterable[Rule], wanted: Iterable[Rule]) -> list[Rule]:
+def missing_rules(held: Iterable[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
     """Return what ``wanted`` allows and ``held`` does not, verbs of a resource in one rule."""
     held = list(held)
     parts = [part for rule in wanted for part in rule.parts()]
     return compact(part for part in parts if not any(rule.covers(part) for rule in held))
 
 
-def compact(parts: Iterable[Rule]) -> list[Rule]:
+def compact(parts: Iterable[PolicyRule]) -> list[PolicyRule]:
     """Return parts of rules with the verbs of the same resource in one rule."""
-    verbs: dict[Rule, dict[str, None]] = {}
+    verbs: dict[PolicyRule, dict[str, None]] = {}
     for part in parts:
         verbs.setdefault(replace(part, verbs=()), {}).update(dict.fromkeys(part.verbs))
     return [replace(rule, verbs=tuple(found)) for rule, found in verbs.items()]
