@@ -48,10 +48,6 @@ class Scheme:
         self._codecs[declared.gvk] = Codec(type_)
         self._types[declared.gvr] = type_
 
-    def type_for_kind(self, gvk: GroupVersionKind) -> type[Resource] | None:
-        codec = self._codecs.get(gvk)
-        return codec.type if codec else None
-
     def type_for_resource(self, gvr: GroupVersionResource) -> type[Resource] | None:
         return self._types.get(gvr)
 

@@ -12,10 +12,10 @@ import pytest
 from clientgo.client import Client
 from clientgo.rest import RestConfig
 from clientgo.testcluster.server import EmbeddedAPIServer
-from clientgo.testing.tcp_proxy import TCPProxy
 from sample_controller.__main__ import main
 from sample_controller.demo import install_crd, run_controller, running
 from tests.e2e.conftest import Noticed, World, new_foo
+from tests.tcp_proxy import TCPProxy
 
 
 @pytest.mark.parametrize(

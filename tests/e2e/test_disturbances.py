@@ -14,10 +14,10 @@ from clientgo.cache import SharedIndexInformer, wait_for_cache_sync
 from clientgo.client import Client, ResourceListWatch
 from clientgo.rest import RestConfig
 from clientgo.testcluster.server import EmbeddedAPIServer
-from clientgo.testing.tcp_proxy import TCPProxy
 from sample_controller.demo import run_controller, running
 from sample_controller.types import Foo
 from tests.e2e.conftest import World, new_foo, stopping
+from tests.tcp_proxy import TCPProxy
 
 
 def test_the_controller_goes_on_after_the_api_server_was_restarted(world: World) -> None:

@@ -19,9 +19,9 @@ import pytest
 from clientgo.api.coordination_v1 import Lease
 from clientgo.client import Client
 from clientgo.testcluster.server import EmbeddedAPIServer
-from clientgo.testing.tcp_proxy import TCPProxy
 from tests.leaderelection.shared_clock import SharedClock
 from tests.leases import let_lease_end_soon
+from tests.tcp_proxy import TCPProxy
 
 _SCRIPT = Path(__file__).with_name("candidate_process.py")
 _PATIENCE = 60.0

@@ -14,10 +14,10 @@ from clientgo.meta import AlreadyExistsError, Resource
 from clientgo.rest import RestConfig, rest_config_of
 from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.definitions import is_established
-from clientgo.testing.tcp_proxy import TCPProxy
 from sample_controller.demo import artifact
 from sample_controller.types import Foo
 from tests.soak.findings import Findings
+from tests.tcp_proxy import TCPProxy
 
 CLIENTS = "soak"
 """How the user agents of the clients under test begin; faults strike only them."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.testcluster.server.admission.policies.type_checking import (
-    Kind,
+    CheckedKind,
     Kinds,
     expression_warnings,
 )
@@ -16,7 +16,7 @@ from tests.testcluster.server.http_api import Api
 Object = dict[str, Any]
 
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-DEPLOYMENT = Kind("apps/v1", "Deployment", None)
+DEPLOYMENT = CheckedKind("apps/v1", "Deployment", None)
 SPEC = "object.spec.template.spec"
 
 
@@ -165,13 +165,13 @@ def test_what_does_not_fit_a_deployment(expression: str, problem: str) -> None:
 
 
 def test_a_kind_that_contains_itself_is_not_checked() -> None:
-    definitions = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", None)
+    definitions = CheckedKind("apiextensions.k8s.io/v1", "CustomResourceDefinition", None)
     spec = {"validations": [{"expression": "object.unknown == 1"}]}
     assert expression_warnings(spec, Kinds([definitions], None)) == []
 
 
 def test_preserved_fields_may_be_anything() -> None:
     schema = {"properties": {"spec": {"x-kubernetes-preserve-unknown-fields": True}}}
-    kind = Kind("example.com/v1", "Widget", {"type": "object", **schema})
+    kind = CheckedKind("example.com/v1", "Widget", {"type": "object", **schema})
     spec = {"validations": [{"expression": "object.spec.any.thing == 1"}]}
     assert expression_warnings(spec, Kinds([kind], None)) == []
