@@ -11,7 +11,7 @@ Waiting, popping and being in sync are in ``handover.py``, which says how they d
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -97,7 +97,8 @@ class DeltaFIFO(HandOver):
                     self._append_locked(part)
             else:
                 self._fill_locked(listed)
-            self._append_locked(deletions, also_unknown=True)
+            for part in in_parts(deletions):
+                self._append_locked(part, also_unknown=True)
             if error is None:
                 self._populate_locked(len(self._items))
             self._announce_locked()
@@ -147,7 +148,8 @@ class DeltaFIFO(HandOver):
                 new_keys.append(key)
             else:
                 dropped += 1
-        self._order += in_parts(new_keys)
+        if new_keys:
+            self._order.append(tuple(new_keys))
         return len(changes) - dropped
 
     def _fill_locked(self, listed: dict[str, Waiting]) -> None:
@@ -179,16 +181,16 @@ class DeltaFIFO(HandOver):
         self, listed: Mapping[str, Waiting], unknown: Collection[str]
     ) -> list[KeyedDelta]:
         """Return deletions for what is pending or known, but not listed."""
-        kept = frozenset(unknown)
+        there: Container[str] = {*listed, *unknown} if unknown else listed
         deletions = [
             (key, Delta(DeltaType.DELETED, tombstone_of(key, newest_of(waiting))))
             for key, waiting in self._items.items()
-            if key not in listed and key not in kept
+            if key not in there
         ]
         deletions += [
             (key, Delta(DeltaType.DELETED, self._consumer.tombstone(key)))
             for key in self._consumer.known_keys()
-            if key not in listed and key not in kept and key not in self._items
+            if key not in there and key not in self._items
         ]
         return deletions
 

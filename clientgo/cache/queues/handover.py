@@ -211,9 +211,10 @@ class HandOver:
         """
         with self._lock:
             self._wait_for_turn_locked()
-            self._synced_unnoticed = False
-            if not self._count_locked():
-                return
+            if self._synced_unnoticed:
+                self._synced_unnoticed = False
+                if not self._count_locked():
+                    return
             is_in_initial_list = not self._synced.is_done()
             batch = self._take_locked(min(limit, self._initial_remaining or limit))
             counted = min(len(batch), self._initial_remaining)
