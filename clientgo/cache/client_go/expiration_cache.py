@@ -3,7 +3,8 @@
 Expired objects are never returned and are removed when they are read;
 :meth:`ExpirationCache.list_keys` may still list them.
 
-Upstream: ``tools/cache`` ExpirationCache, TTLPolicy.
+For programs that are carried over from Go with a ``NewTTLStore``, of answers or credentials that
+age. Upstream: ``tools/cache`` ExpirationCache, TTLPolicy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists in pages, so that neither side holds the whole list as one answer.
+"""Lists in pages, so that neither side holds the whole list as one answer; for programs that list.
 
 Promises: later pages are requested with the continue token alone. When it has expired, one full,
 newer list replaces the pages. Objects do not keep their page in memory.

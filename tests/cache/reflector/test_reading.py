@@ -1,4 +1,7 @@
-"""A list that comes again keeps the stored objects that have not changed."""
+"""A list that comes again keeps the stored objects that have not changed.
+
+What batches of events contain is tested with the transitions.
+"""
 
 from __future__ import annotations
 
