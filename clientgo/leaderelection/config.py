@@ -32,9 +32,8 @@ class LeaderElectionConfig:
     program stops; the lease is renewed in the meantime. If it was lost there are only
     ``timing.stop_margin`` seconds.
 
-    In a ``coordinated`` election a coordinator in the control plane says who holds the lease, and
-    the elector only renews it. ``name`` stands in logs, metrics and names of threads, instead of
-    what the lock is called. ``health`` is attached by :func:`run_or_raise`.
+    ``name`` stands in logs, metrics and names of threads, instead of what the lock is called.
+    ``health`` is attached by :func:`run_or_raise`.
     """
 
     timing: Timing
@@ -44,7 +43,6 @@ class LeaderElectionConfig:
     on_new_leader: Callable[[str], object] | None = None
     release_on_stop: bool = True
     stop_timeout: float = 30.0
-    coordinated: bool = False
     name: str = ""
     health: LeaderHealth | None = None
 

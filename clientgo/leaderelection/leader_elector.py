@@ -18,7 +18,6 @@ import threading
 from collections.abc import Callable
 
 from clientgo.leaderelection.config import LeaderElectionConfig
-from clientgo.leaderelection.coordinated_claim import CoordinatedClaim
 from clientgo.leaderelection.health import LeaseExpiredError
 from clientgo.leaderelection.leader_reporter import LeaderReporter
 from clientgo.leaderelection.leadership import Leadership
@@ -62,8 +61,7 @@ class LeaderElector:
         self._reporter = LeaderReporter(config.on_new_leader, self._name, self._lock.identity)
         self._master = provider.gauge(LEADER_ELECTION_MASTER_STATUS, name=self._name)
         self._master.set(0)
-        claim_type = CoordinatedClaim if config.coordinated else LeaseClaim
-        self._claim = claim_type(
+        self._claim = LeaseClaim(
             config.lock,
             config.timing,
             clock=clock,
