@@ -18,8 +18,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import Event
@@ -31,6 +29,7 @@ from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testcluster.workloads import simulate
 from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer, ObserverClosedError
+from clientgo.util.text.yaml_reader import read_yaml
 from clientgo.util.wait import call_when_set, retry_on_conflict, setup_signal_handler
 from sample_controller.__main__ import run
 from sample_controller.types import Foo
@@ -131,7 +130,7 @@ def scale(client: Client, replicas: int) -> None:
 
 def artifact(name: str) -> Any:
     """Return one of the manifests of the sample."""
-    return yaml.safe_load(files("sample_controller").joinpath("artifacts", name).read_text())
+    return read_yaml(files("sample_controller").joinpath("artifacts", name).read_bytes())[0]
 
 
 def install_crd(client: Client) -> None:

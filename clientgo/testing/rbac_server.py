@@ -25,8 +25,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-import yaml
-
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.core_v1 import Namespace
 from clientgo.client import Client
@@ -37,6 +35,7 @@ from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer
 from clientgo.util.certificates import write_private
 from clientgo.util.copies import CopyableError
+from clientgo.util.text.yaml_reader import read_yaml_documents
 
 _FIELD_MANAGER: Final = "clientgo-testing"
 
@@ -222,6 +221,4 @@ def _report(missing: list[MissingRule]) -> str:
 def _read(path: Path) -> Iterator[dict[str, Any]]:
     files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
     for file in files:
-        for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
-            if document:
-                yield document
+        yield from read_yaml_documents(file.read_bytes())

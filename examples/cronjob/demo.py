@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from clientgo.api.batch_v1 import Job, JobCondition, JobStatus
 from clientgo.client import Client
 from clientgo.meta import InvalidError
@@ -23,6 +21,7 @@ from clientgo.operator.webhooks import WebhookOptions
 from clientgo.testing.observer import Observer
 from clientgo.tools.scaffold import apply, by_url, webhook_configurations
 from clientgo.util.certificates import make_throw_away_pair, write_pair
+from clientgo.util.text.yaml_reader import read_yaml
 from examples.cronjob.api import CronJob
 from examples.cronjob.main import NAME, new_manager
 from examples.embedded import embedded, see
@@ -56,7 +55,7 @@ class JobSimulator:
 
 def sample(**spec: Any) -> dict[str, Any]:
     """Return the manifest of ``config/samples`` with changes."""
-    manifest: dict[str, Any] = yaml.safe_load(SAMPLE.read_text(encoding="utf-8"))
+    manifest: dict[str, Any] = read_yaml(SAMPLE.read_bytes())[0]
     manifest["spec"] |= spec
     return manifest
 

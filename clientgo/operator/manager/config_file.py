@@ -32,7 +32,6 @@ from pathlib import Path
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-import yaml
 
 from clientgo.operator import retry
 from clientgo.operator.cache.scope import ALL, OWN, Scope
@@ -41,6 +40,7 @@ from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager.config import ManagerSettings
 from clientgo.operator.settings.durations import parse_duration, seconds
 from clientgo.operator.settings.types import check_names
+from clientgo.util.text.yaml_reader import read_yaml
 
 PREFIX: Final = "CLIENTGO_OPERATOR_"
 
@@ -91,11 +91,11 @@ def _read(written: dict[str, Any]) -> dict[str, Any]:
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
-        found = tomllib.loads(text) if path.suffix == ".toml" else yaml.safe_load(text)
+        text = path.read_bytes()
+        found = tomllib.loads(text.decode()) if path.suffix == ".toml" else read_yaml(text)[0]
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, yaml.YAMLError) as error:
+    except ValueError as error:
         raise ConfigError(f"{path}: {error}") from error
     except RecursionError as error:
         raise ConfigError(f"{path}: it is nested too deeply") from error

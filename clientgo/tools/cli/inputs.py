@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from clientgo.codegen.own_types import ProjectImportError, import_project_module
 from clientgo.util.copies import CopyableError
+from clientgo.util.text.yaml_reader import YamlError, read_yaml_documents
 
 
 class UsageError(CopyableError, ValueError):
@@ -37,16 +36,16 @@ def load_function(place: str) -> Callable[..., Any]:
 
 def read_manifests(files: Sequence[Path]) -> list[dict[str, Any]]:
     """Return the objects of YAML files. Raises :class:`UsageError`."""
-    manifests: list[dict[str, Any]] = []
-    for file in files:
-        try:
-            documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise UsageError(f"{file} can't be read: {error}") from error
-        except RecursionError as error:
-            raise UsageError(f"{file} can't be read: it is nested too deeply") from error
-        for document in filter(None, documents):
-            if not isinstance(document, dict) or "kind" not in document:
-                raise UsageError(f"{file} holds something else than manifests")
-            manifests.append(document)
-    return manifests
+    return [manifest for file in files for manifest in manifests_of(file)]
+
+
+def manifests_of(file: Path) -> list[dict[str, Any]]:
+    """Return the objects of a YAML file. Raises :class:`UsageError`."""
+    try:
+        documents = read_yaml_documents(file.read_bytes())
+    except (OSError, YamlError) as error:
+        raise UsageError(f"{file} can't be read: {error}") from error
+    for document in documents:
+        if not isinstance(document, dict) or "kind" not in document:
+            raise UsageError(f"{file} holds something else than manifests")
+    return documents

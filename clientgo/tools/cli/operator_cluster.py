@@ -14,13 +14,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-import yaml
-
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.client import Client
 from clientgo.meta import APIResource, NotFoundError, ObjectName, Unstructured
 from clientgo.operator.errors import ConfigError
 from clientgo.rest import load_config
+from clientgo.tools.cli.inputs import manifests_of
 from clientgo.tools.scaffold.installing import (
     ClusterView,
     NotInTimeError,
@@ -156,8 +155,7 @@ def _manifests(project: Project) -> list[dict[str, Any]]:
         document
         for folder in _FOLDERS
         for file in sorted((project.config / folder).glob("*.yaml"))
-        for document in yaml.safe_load_all(file.read_text(encoding="utf-8"))
-        if document
+        for document in manifests_of(file)
     ]
     if not found:
         raise ConfigError(f"{project.config} holds no manifests; run clientgo operator gen all")

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from clientgo.api.events_v1 import Event
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
@@ -27,6 +25,7 @@ from clientgo.operator.errors import ConfigError, OperatorError
 from clientgo.operator.manager import Manager
 from clientgo.operator.webhooks import WebhookOptions
 from clientgo.rest import load_config
+from clientgo.tools.cli.inputs import manifests_of
 from clientgo.tools.cli.operator_webhooks import LocalWebhooks
 from clientgo.tools.scaffold.installing import (
     ClusterView,
@@ -41,6 +40,7 @@ from clientgo.tools.scaffold.project_code import (
     require_converters,
 )
 from clientgo.util.text.escapes import escaped
+from clientgo.util.text.yaml_writer import yaml_text
 
 _OFF = "0"
 
@@ -150,8 +150,7 @@ def _read_samples(project: Project, client: Client) -> list[_Sample]:
             ObjectName.of(Unstructured.from_dict(manifest)),
         )
         for file in sorted((project.config / "samples").glob("*.yaml"))
-        for manifest in yaml.safe_load_all(file.read_text(encoding="utf-8"))
-        if manifest
+        for manifest in manifests_of(file)
     ]
     if not found:
         raise ConfigError(f"{project.config}/samples is empty; run clientgo operator gen sample")
@@ -178,7 +177,7 @@ def _reconcile_samples(
         for sample in samples:
             obj = sample.in_cluster(view)
             status = None if obj is None else obj.get("status")
-            print(f"{sample}:\n{yaml.safe_dump({'status': status}, sort_keys=False)}", end="")
+            print(f"{sample}:\n{yaml_text({'status': status})}", end="")
     if not done:
         for sample, why in problems:
             failure = last_warning(client, sample.resource, sample.name)

@@ -1,10 +1,9 @@
 """YAML as the reader of Kubernetes understands it, within limits.
 
 Promises: the values that sigs.k8s.io/yaml gives (booleans and octal numbers of YAML 1.1; no numbers
-in base 60, and dates are text; the first of several documents counts; the last of equal keys). A
-document is read in one pass over the events of libyaml, and everything is counted while it is made:
-what aliases and merge keys repeat counts each time. So a short document can neither take long nor
-fill the memory.
+in base 60, and dates are text; the last of equal keys counts). A document is read in one pass over
+the events of libyaml, and everything is counted while it is made: what aliases and merge keys
+repeat counts each time. So a short document can neither take long nor fill the memory.
 
 Differs from upstream (``go.yaml.in/yaml/v2``), which limits the ratio of aliases to values.
 """
@@ -100,14 +99,35 @@ def read_yaml(body: bytes) -> tuple[Any, tuple[str, ...]]:
     Raises:
         YamlError: it is no YAML, has no form in JSON, or is too large.
     """
+    return next(_documents(body), (None, ()))
+
+
+def read_yaml_documents(body: bytes) -> list[Any]:
+    """Return the values of all documents of a file, without empty ones.
+
+    Raises:
+        YamlError: one of them is no YAML, has no form in JSON, or is too large.
+    """
+    return [value for value, _ in _documents(body) if value is not None]
+
+
+def is_plain_text(text: str) -> bool:
+    """Return True if a text that stands without quotes is read as that text."""
+    return bool(text) and _resolve(text) is text and text != _MERGE
+
+
+def _documents(body: bytes) -> Iterator[tuple[Any, tuple[str, ...]]]:
     import yaml  # slow to import, and rarely needed
 
     if body.replace(b"\0", b"").count(b"%TAG") > MOST_TAG_DIRECTIVES:  # also in UTF-16
         raise YamlError("yaml: document contains too many tag directives")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        reader = _Reader(most_characters=max(MOST_CHARACTERS, len(body)))
-        return reader.read(yaml.parse(body, Loader=loader)), tuple(reader.duplicates)
+        events = yaml.parse(body, Loader=loader)
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                reader = _Reader(most_characters=max(MOST_CHARACTERS, len(body)))
+                yield reader.read(events), tuple(reader.duplicates)
     except yaml.MarkedYAMLError as error:
         raise YamlError(f"yaml: {_where(error)}{error.problem}") from error
     except (yaml.YAMLError, UnicodeError) as error:

@@ -238,7 +238,7 @@ def test_logs_are_the_text_of_the_first_rule_that_has_one() -> None:
         ("rules: [{ready: {delay: soon}}]", "soon"),
         ("rules: [{ready: {delay: -1}}]", "must not be negative"),
         ("rules: [{ready: {flap: {every: 0, lasting: 1}}}]", "greater than 0"),
-        ("rules: {", "flow"),
+        ("rules: {", "node content"),
     ],
 )
 def test_wrong_rules_are_refused_with_their_place(text: str, complaint: str) -> None:

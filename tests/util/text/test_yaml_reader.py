@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from clientgo.util.text.yaml_reader import MOST_CHARACTERS, MOST_VALUES, YamlError, read_yaml
+from clientgo.util.text.yaml_reader import (
+    MOST_CHARACTERS,
+    MOST_VALUES,
+    YamlError,
+    read_yaml,
+    read_yaml_documents,
+)
 
 BOUND = 20.0
 """Seconds; all of it takes less than one on an idle machine."""
@@ -171,3 +177,23 @@ def test_a_long_scalar_takes_linear_time(text: str) -> None:
     with contextlib.suppress(YamlError):
         read_yaml(text.encode())[0]
     assert time.monotonic() - begun < BOUND
+
+
+def test_the_documents_of_a_file_are_read_by_the_same_rules() -> None:
+    text = "a: 12:30\n---\n# nothing\n---\n- 1e3\n- y\n...\n---\nc: =\n"
+
+    assert read_yaml_documents(text.encode()) == [{"a": "12:30"}, [1000, True], {"c": "="}]
+    assert read_yaml_documents(b"") == []
+
+
+def test_each_document_has_anchors_and_limits_of_its_own() -> None:
+    with pytest.raises(YamlError, match="unknown anchor 'x'"):
+        read_yaml_documents(b"a: &x 1\n---\nb: *x\n")
+
+    half = b"[" + b"1," * (MOST_VALUES // 2) + b"1]\n"
+    assert len(read_yaml_documents(half + b"---\n" + half + b"---\n" + half)) == 3
+
+
+def test_an_error_in_a_later_document_is_told() -> None:
+    with pytest.raises(YamlError, match="line"):
+        read_yaml_documents(b"a: 1\n---\nb: [\n")

@@ -184,9 +184,10 @@ def value_response(value: Any, media_type: str, status: int = 200) -> Response:
         return json_response(value, status)
     import yaml  # slow to import, and rarely needed
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    from clientgo.util.text.yaml_writer import yaml_text
+
     try:
-        text: str = yaml.dump(value, Dumper=dumper, sort_keys=False)
+        text = yaml_text(value, for_people=False)
     except (yaml.representer.RepresenterError, RecursionError):  # it is deep; JSON is YAML too
         return Response(status, encode(value) + b"\n", media_type)
     return Response(status, text.encode(), media_type)

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import yaml
 from msgspec import Struct, field
 
 from clientgo.api.core_v1 import Pod
@@ -29,6 +28,7 @@ from clientgo.meta.selectors import SelectorError, parse_label_selector
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.settings.durations import parse_duration
 from clientgo.testcluster.workloads.randomness import Randomness
+from clientgo.util.text.yaml_reader import YamlError, read_yaml
 
 
 class _Part(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
@@ -195,8 +195,8 @@ def load_rules(source: Path | str | None) -> list[Rule]:
     if source is None:
         return []
     try:
-        text = source.read_text() if isinstance(source, Path) else source
-        return msgspec.convert(yaml.safe_load(text) or {}, _File).rules
-    except (OSError, yaml.YAMLError, msgspec.ValidationError) as error:
+        text = source.read_bytes() if isinstance(source, Path) else source.encode()
+        return msgspec.convert(read_yaml(text)[0] or {}, _File).rules
+    except (OSError, YamlError, msgspec.ValidationError) as error:
         where = f"{source}: " if isinstance(source, Path) else ""
         raise ConfigError(f"{where}{error}") from error

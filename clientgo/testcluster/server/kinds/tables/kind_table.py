@@ -158,7 +158,7 @@ def load_types(file: str) -> Mapping[str, Place]:
     import yaml  # slow to import, and not needed to start
 
     text = _DATA.joinpath(f"{file}.yaml").read_text(encoding="utf-8")
-    document = yaml.load(text, yaml.CSafeLoader)
+    document = yaml.load(text, yaml.CSafeLoader)  # noqa: TID251 - our own table, by the faster loader
     types: dict[str, Place] = {}
     for included in document.pop("include", ()):
         types.update(load_types(included))

@@ -228,7 +228,7 @@ def _table() -> list[_Check]:
     import yaml  # slow to import, and not needed to start
 
     text = files(__package__).joinpath("checks.yaml").read_text(encoding="utf-8")
-    tables: dict[str, dict[str, Any]] = yaml.load(text, yaml.CSafeLoader)
+    tables: dict[str, dict[str, Any]] = yaml.load(text, yaml.CSafeLoader)  # noqa: TID251 - our own table, by the faster loader
     checks = []
     for name, table in tables.items():
         own = {key: table.pop(key) for key in list(table) if key in _Check.__struct_encode_fields__}
