@@ -41,7 +41,7 @@ from clientgo.testcluster.server.http.negotiation import plain_type
 from clientgo.testcluster.server.requests.attributes import attributes_of
 from clientgo.testcluster.server.requests.routing import answer_resource_request
 from clientgo.testcluster.server.resources.errors import (
-    RequestError,
+    FailedRequestError,
     bad_request,
     internal,
 )
@@ -91,7 +91,7 @@ class Application:
             )
             if isinstance(answer, Response) and request.accepts_gzip:
                 await answer.compress()
-        except RequestError as error:
+        except FailedRequestError as error:
             if isinstance(error, RefusedError):
                 self._remember(error.attributes)
             answer = failure_response(error, _media_type(scope))
@@ -124,7 +124,7 @@ class Application:
         """Return the user of a request.
 
         Raises:
-            RequestError: 401.
+            FailedRequestError: 401.
         """
         connection = request.connection
         return self._state.authenticator.authenticate(
@@ -136,7 +136,7 @@ class Application:
         """Refuse what the user of a request may not do.
 
         Raises:
-            RequestError: 403.
+            FailedRequestError: 403.
         """
         attributes = attributes_of(request)
         decision = self._state.authorizer.authorize(attributes)
@@ -172,5 +172,5 @@ def _media_type(scope: Mapping[str, Any]) -> str:
     accept = next((value for name, value in scope["headers"] if name == b"accept"), b"")
     try:
         return plain_type(accept.decode("latin-1"))
-    except RequestError:
+    except FailedRequestError:
         return JSON

@@ -10,7 +10,7 @@ import pytest
 from clientgo.meta.json_values import WholeFloat
 from clientgo.testcluster.server.crds.custom_resources import CustomStrategy
 from clientgo.testcluster.server.http.bodies import parse_json, parse_yaml
-from clientgo.testcluster.server.resources.errors import RequestError
+from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.resources.resource_type import ResourceType
 from clientgo.testcluster.server.storage.deep_values import encode
 from tests.testcluster.server.http_api import CRDS, WIDGETS, Api
@@ -127,7 +127,7 @@ def test_an_embedded_resource_with_a_header_of_wrong_types_is_no_object(
     header: dict[str, Any], field: str
 ) -> None:
     embedded = {"apiVersion": "v1", "kind": "Pod", **header}
-    with pytest.raises(RequestError) as refused:
+    with pytest.raises(FailedRequestError) as refused:
         strategy(t=TEMPLATE).decode(WIDGET, widget(t=embedded))
     assert refused.value.code == 400
     assert f"cannot be handled as a Widget: {field}: Invalid value: " in refused.value.message

@@ -14,7 +14,7 @@ from clientgo.testcluster.server.cluster import Cluster
 from clientgo.testcluster.server.objects.admission import Review
 from clientgo.testcluster.server.objects.decoding import read_object
 from clientgo.testcluster.server.objects.options import WriteOptions
-from clientgo.testcluster.server.resources.errors import RequestError
+from clientgo.testcluster.server.resources.errors import FailedRequestError
 from tests.testcluster.server.http_api import Api
 
 SERVICES = "/api/v1/namespaces/default/services"
@@ -231,7 +231,7 @@ def test_two_services_that_are_created_at_a_time_do_not_share_an_address() -> No
         obj, _ = read_object(services, _named(name, clusterIP="10.96.0.7"))
         try:
             await cluster.writer.create(services, "default", obj, WriteOptions())
-        except RequestError as error:
+        except FailedRequestError as error:
             return str(error.code)
         return "created"
 

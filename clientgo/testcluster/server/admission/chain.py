@@ -14,7 +14,7 @@ from clientgo.testcluster.server.admission.webhooks import Webhooks
 from clientgo.testcluster.server.auth.authorization.authorizer import Authorizer
 from clientgo.testcluster.server.auth.authorization.rbac import RBAC
 from clientgo.testcluster.server.objects.admission import Operation, Review
-from clientgo.testcluster.server.resources.errors import RequestError, forbidden
+from clientgo.testcluster.server.resources.errors import FailedRequestError, forbidden
 from clientgo.testcluster.server.resources.registry import ResourceRegistry
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.storage import Storage
@@ -44,7 +44,7 @@ class AdmissionChain:
         """Decide by what the request names, before the object is looked at.
 
         Raises:
-            RequestError: 403 or 404.
+            FailedRequestError: 403 or 404.
         """
         if operation is Operation.CREATE:
             self._namespaces.check_create(resource, namespace, name)
@@ -58,8 +58,8 @@ class AdmissionChain:
         """Let plugins and webhooks change ``review.obj``; refuse what would grant too much.
 
         Raises:
-            RequestError: one denies the write, or a call fails and failurePolicy is Fail; or a
-                role or binding grants what its writer does not have.
+            FailedRequestError: one denies the write, or a call fails and failurePolicy is Fail;
+                or a role or binding grants what its writer does not have.
         """
         self._plugins.admit(review)
         await self._policies.mutate(review)
@@ -74,7 +74,7 @@ class AdmissionChain:
         """Give ``review.obj`` addresses and ports, which no field manager owns.
 
         Raises:
-            RequestError: there are none left, or another object has them.
+            FailedRequestError: there are none left, or another object has them.
         """
         self._plugins.allocate(review)
 
@@ -82,14 +82,14 @@ class AdmissionChain:
         """Let plugins, validating policies, webhooks and, at last, quotas refuse the write.
 
         Raises:
-            RequestError: one denies the write, or a call fails and failurePolicy is Fail.
+            FailedRequestError: one denies the write, or a call fails and failurePolicy is Fail.
         """
         try:
             self._plugins.validate(review)
             await self._policies.validate(review)
             await self._webhooks.validate(review)
             self.quotas.check(review)
-        except RequestError as error:
+        except FailedRequestError as error:
             error.warnings = tuple(review.warnings)  # a refused write has warnings as well
             raise
 

@@ -41,7 +41,7 @@ class NamespaceLifecycle:
         """Refuse to create an object in a namespace that is missing or terminating.
 
         Raises:
-            RequestError: 404 or 403.
+            FailedRequestError: 404 or 403.
         """
         if not resource.namespaced or not namespace:
             return
@@ -67,7 +67,7 @@ class NamespaceLifecycle:
         """Refuse to delete the namespaces that every cluster has.
 
         Raises:
-            RequestError: 403.
+            FailedRequestError: 403.
         """
         if resource.collection_key == self._resource.collection_key and name in _UNDELETABLE:
             raise forbidden(resource, name, "this namespace may not be deleted")

@@ -24,7 +24,7 @@ from clientgo.testcluster.server.auth.authorization.rules import (
 )
 from clientgo.testcluster.server.auth.users import MASTERS, User
 from clientgo.testcluster.server.objects.admission import Review
-from clientgo.testcluster.server.resources.errors import RequestError, forbidden
+from clientgo.testcluster.server.resources.errors import FailedRequestError, forbidden
 from clientgo.testcluster.server.storage.storage import Object
 
 _ROLES: Final = frozenset({"roles", "clusterroles"})
@@ -43,7 +43,7 @@ class RoleEscalation:
         """Refuse a write that grants what its user does not have.
 
         Raises:
-            RequestError: 403; 404, the role of a binding does not exist.
+            FailedRequestError: 403; 404, the role of a binding does not exist.
         """
         obj = review.obj
         if review.resource.group != RBAC_GROUP or obj is None or MASTERS in review.user.groups:
@@ -81,7 +81,7 @@ class RoleEscalation:
             rules = self._rbac.rules_of_role(kind, review.namespace, name)
         except RoleNotFoundError as error:
             details = {"name": name, "group": RBAC_GROUP, "kind": kind.lower()}
-            raise RequestError(404, "NotFound", str(error), details) from error
+            raise FailedRequestError(404, "NotFound", str(error), details) from error
         self._check_held(review, rules, bind)
 
     def _check_held(

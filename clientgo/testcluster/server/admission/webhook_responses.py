@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import msgspec
 
 from clientgo.testcluster.server.http.webhook_client import WebhookCallError
-from clientgo.testcluster.server.resources.errors import RequestError
+from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.storage.deep_values import decode_any
 from clientgo.testcluster.server.storage.storage import Object
 
@@ -72,7 +72,7 @@ class AdmissionResponse(msgspec.Struct, rename="camel"):
         """
         return decode_any(base64.b64decode(self.patch or ""))
 
-    def denial(self, name: str) -> RequestError:
+    def denial(self, name: str) -> FailedRequestError:
         """Return the failure of a write that the webhook of a name does not allow."""
         status = self.status or _Status()
         said = status.message or status.reason
@@ -80,7 +80,7 @@ class AdmissionResponse(msgspec.Struct, rename="camel"):
         message += f": {said}" if said else " without explanation"
         code = min(max(status.code or 0, _DENIED), _LAST_CODE)
         details = msgspec.to_builtins(status.details) if status.details else None
-        return RequestError(code, status.reason or "", message, details)
+        return FailedRequestError(code, status.reason or "", message, details)
 
 
 class _Review(msgspec.Struct, rename="camel"):

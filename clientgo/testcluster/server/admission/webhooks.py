@@ -27,7 +27,11 @@ from clientgo.testcluster.server.admission.webhook_rules import Webhook
 from clientgo.testcluster.server.http.webhook_client import WebhookCallError, WebhookClient
 from clientgo.testcluster.server.objects.admission import Review
 from clientgo.testcluster.server.objects.decoding import read_object
-from clientgo.testcluster.server.resources.errors import RequestError, forbidden, internal_error
+from clientgo.testcluster.server.resources.errors import (
+    FailedRequestError,
+    forbidden,
+    internal_error,
+)
 from clientgo.testcluster.server.resources.registry import ResourceRegistry
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.deep_values import fold, unfold
@@ -73,7 +77,7 @@ class Webhooks:
         """Let the mutating webhooks change ``review.obj``.
 
         Raises:
-            RequestError: one denies the write, or a call fails and failurePolicy is Fail.
+            FailedRequestError: one denies the write, or a call fails and failurePolicy is Fail.
         """
         webhooks = self._registered[_MUTATING]
         if not webhooks or review.resource.group == _GROUP:
@@ -101,7 +105,7 @@ class Webhooks:
         """Let the validating webhooks refuse the write.
 
         Raises:
-            RequestError: one denies the write, or a call fails and failurePolicy is Fail.
+            FailedRequestError: one denies the write, or a call fails and failurePolicy is Fail.
         """
         webhooks = self._registered[_VALIDATING]
         if not webhooks or review.resource.group == _GROUP:
@@ -145,7 +149,7 @@ class Webhooks:
         """Return True if a webhook's conditions hold.
 
         Raises:
-            RequestError: 403, they can't be evaluated, and failurePolicy is Fail.
+            FailedRequestError: 403, they can't be evaluated, and failurePolicy is Fail.
         """
         try:
             return await review.work.run(webhook.meets_conditions, request)
@@ -187,7 +191,7 @@ def _read_patched(webhook: Webhook, asked: _Asked, obj: Object) -> Object:
     """Return an object with the patch of a webhook, as its kind reads it.
 
     Raises:
-        RequestError: 500, the patch can't be applied, or makes no object of the kind.
+        FailedRequestError: 500, the patch can't be applied, or makes no object of the kind.
     """
     try:
         patched = apply_json_patch(unfold(copy_json(obj)), unfold(asked.response.operations()))
@@ -195,6 +199,6 @@ def _read_patched(webhook: Webhook, asked: _Asked, obj: Object) -> Object:
         if isinstance(patched, dict) and isinstance(patched.get("metadata"), dict):
             read, _ = read_object(asked.version, patched)
             return read
-    except (ValueError, RecursionError, PatchError, RequestError) as error:
+    except (ValueError, RecursionError, PatchError, FailedRequestError) as error:
         raise internal_error(f'patch of webhook "{webhook.name}": {error}') from error
     raise internal_error(f'patch of webhook "{webhook.name}" leaves no object')

@@ -106,7 +106,7 @@ class Impersonation:
         """Return the user as which a request acts; its own user if the headers name no other.
 
         Raises:
-            RequestError: 403, the user may not; 400, there are groups without a user.
+            FailedRequestError: 403, the user may not; 400, there are groups without a user.
         """
         asked = _parse(headers)
         if asked is None:
@@ -158,7 +158,7 @@ def _parse(headers: Headers) -> User | None:
     """Return the user that headers name.
 
     Raises:
-        RequestError: 400, they name more, and no user.
+        FailedRequestError: 400, they name more, and no user.
     """
     sent = [
         (name.decode("latin-1"), value.decode("latin-1"))

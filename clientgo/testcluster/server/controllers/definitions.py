@@ -27,7 +27,7 @@ from clientgo.testcluster.server.objects.options import DeleteOptions
 from clientgo.testcluster.server.objects.state import State
 from clientgo.testcluster.server.objects.turns import in_turns
 from clientgo.testcluster.server.objects.writer import ObjectWriter, Target
-from clientgo.testcluster.server.resources.errors import RequestError
+from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.resources.resource import ReadAgain, Resource
 from clientgo.testcluster.server.storage.storage import Change, Collection, Object, StoredObject
 
@@ -246,7 +246,7 @@ class DefinitionController:
             target = Target(resource, namespace, object_name)
             try:
                 await self._writer.delete(target, DeleteOptions())
-            except RequestError as error:
+            except FailedRequestError as error:
                 refused = refused or collection.get(item.key) is not None
                 LOG.info("%s keeps %s: %s", name, item.key, error)
         if refused:

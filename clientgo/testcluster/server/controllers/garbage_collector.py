@@ -28,7 +28,7 @@ from clientgo.testcluster.server.objects.writer import (
     Target,
     WriteResult,
 )
-from clientgo.testcluster.server.resources.errors import RequestError
+from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.storage.storage import Change, Collection, Object, StoredObject
 
 LOG = logging.getLogger("clientgo.testcluster.server")
@@ -241,7 +241,7 @@ class GarbageCollector:
             return False
         try:
             await write(target)
-        except RequestError as error:
+        except FailedRequestError as error:
             if error.code != 404:
                 LOG.info("garbage collector: %s: %s", target.key, error)
                 return False

@@ -19,7 +19,7 @@ from clientgo.testcluster.server.objects.options import SERVER_OPTIONS, DeleteOp
 from clientgo.testcluster.server.objects.state import State
 from clientgo.testcluster.server.objects.turns import in_turns
 from clientgo.testcluster.server.objects.writer import ObjectWriter, Target
-from clientgo.testcluster.server.resources.errors import RequestError
+from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.storage import Change, Collection, CollectionKey, Object
 
@@ -81,7 +81,7 @@ class NamespaceController:
                 try:
                     await self._writer.delete(target, DeleteOptions(grace_period=0))
                     await self._unprotect(target)
-                except RequestError as error:
+                except FailedRequestError as error:
                     if collection.get(item.key) is not None:
                         refusals.setdefault(resource.collection_key, error.message)
                     LOG.info("namespace %s keeps %s: %s", namespace, item.key, error)

@@ -18,7 +18,7 @@ from clientgo.testcluster.server.controllers.background import BackgroundWork
 from clientgo.testcluster.server.objects.options import FieldValidation, WriteOptions
 from clientgo.testcluster.server.objects.state import State
 from clientgo.testcluster.server.objects.writer import ObjectWriter, Target
-from clientgo.testcluster.server.resources.errors import RequestError
+from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.storage import Change, Collection, Object
 
@@ -102,7 +102,7 @@ class RoleAggregationController:
                     Target(self._resource, "", name), _with_rules(rules), _OPTIONS
                 )
                 has_written = True
-            except RequestError as error:
+            except FailedRequestError as error:
                 LOG.info("cluster role %s keeps its rules: %s", name, error)
                 was_refused = True
             finally:

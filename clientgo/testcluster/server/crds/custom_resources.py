@@ -33,7 +33,7 @@ from clientgo.testcluster.server.objects.metadata import (
     read_metadata,
 )
 from clientgo.testcluster.server.resources.columns import AGE, NAME, Column, age_since
-from clientgo.testcluster.server.resources.errors import RequestError, bad_request
+from clientgo.testcluster.server.resources.errors import FailedRequestError, bad_request
 from clientgo.testcluster.server.resources.nested_fields import NestedFieldError, nested_field
 from clientgo.testcluster.server.resources.registry import version_priority
 from clientgo.testcluster.server.resources.resource import (
@@ -97,7 +97,7 @@ class CustomStrategy(Strategy):
         """Refuse an object whose kind is missing; another kind is found later.
 
         Raises:
-            RequestError: 400.
+            FailedRequestError: 400.
         """
         api_version, kind = obj.get("apiVersion", ""), obj.get("kind", "")
         if not isinstance(api_version, str) or not isinstance(kind, str):
@@ -112,7 +112,7 @@ class CustomStrategy(Strategy):
         """Refuse another version than that of the request.
 
         Raises:
-            RequestError: 400.
+            FailedRequestError: 400.
         """
         if api_version != resource.api_version:
             raise bad_request(
@@ -124,7 +124,7 @@ class CustomStrategy(Strategy):
         """Prune unknown fields, read embedded resources, set the defaults of the schema.
 
         Raises:
-            RequestError: 400, the header of an embedded resource has the wrong type.
+            FailedRequestError: 400, the header of an embedded resource has the wrong type.
         """
         schema = self._schema_of(resource, obj["apiVersion"])
         if schema is None:
@@ -285,7 +285,7 @@ def _read_embedded(resource: ResourceType, embedded: Object, path: str) -> list[
         return []
     try:
         unknown = read_metadata(embedded)
-    except RequestError as problem:
+    except FailedRequestError as problem:
         error = FieldError.invalid(f"{path}.metadata", embedded["metadata"], problem.message)
         raise bad_request(f"{refused}{resource.kind}: {error}") from problem
     return [f"{path}.{name}" for name in unknown]

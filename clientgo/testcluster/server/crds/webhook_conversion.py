@@ -22,7 +22,7 @@ from clientgo.testcluster.schema import aggregate_message
 from clientgo.testcluster.server.http.webhook_client import WebhookCallError, WebhookClient
 from clientgo.testcluster.server.objects.metadata import label_causes
 from clientgo.testcluster.server.objects.turns import in_turns
-from clientgo.testcluster.server.resources.errors import RequestError, internal
+from clientgo.testcluster.server.resources.errors import FailedRequestError, internal
 from clientgo.testcluster.server.storage.storage import Object
 
 TIMEOUT = 30.0
@@ -79,7 +79,7 @@ class WebhookConverter:
         """Return the objects in a version, in their order.
 
         Raises:
-            RequestError: 500, the webhook can't be called, refuses, or answers with nonsense.
+            FailedRequestError: 500, the webhook can't be called, refuses, or answers with nonsense.
         """
         for obj in objects:
             if obj["apiVersion"] not in self._known:
@@ -137,7 +137,7 @@ class WebhookConverter:
         """Return a converted object with the metadata that it had.
 
         Raises:
-            RequestError: 500, it is another object, or not of the version.
+            FailedRequestError: 500, it is another object, or not of the version.
         """
         where = f"returned invalid converted object at index {index}"
         if not isinstance(after, dict):
@@ -159,7 +159,7 @@ class WebhookConverter:
         header = {"apiVersion": api_version, "kind": before["kind"], "metadata": metadata}
         return header | {name: value for name, value in after.items() if name not in header}
 
-    def _failure(self, obj: Object, problem: str) -> RequestError:
+    def _failure(self, obj: Object, problem: str) -> FailedRequestError:
         kind = f"{obj['apiVersion']}, Kind={self._kind}"
         return internal(f"conversion webhook for {kind} {problem}")
 

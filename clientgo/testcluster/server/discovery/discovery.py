@@ -42,7 +42,7 @@ def discover(registry: ResourceRegistry, request: Request) -> Response | None:
     The documents of groups are those of the aggregator, which does not look at the method.
 
     Raises:
-        RequestError: 406, the client accepts no form of discovery; 405 and 404.
+        FailedRequestError: 406, the client accepts no form of discovery; 405 and 404.
     """
     accept = request.headers.get("accept", "")
     match request.path.removesuffix("/").split("/")[1:]:
@@ -80,7 +80,7 @@ def _wants_aggregated(accept: str) -> bool:
     """Return True if the client accepts the aggregated form, even if it prefers another one.
 
     Raises:
-        RequestError: 406, the client accepts no form of discovery.
+        FailedRequestError: 406, the client accepts no form of discovery.
     """
     if any(
         accepted_type(wanted) and dict(wanted.parameters).items() >= _AGGREGATED_PARAMETERS.items()

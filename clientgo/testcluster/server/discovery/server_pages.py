@@ -66,7 +66,7 @@ def answer_server_page(state: ServerState, request: Request) -> Response | None:
     """Answer a page about the server; return None for other paths.
 
     Raises:
-        RequestError: 405 or 406.
+        FailedRequestError: 405 or 406.
     """
     path = request.path
     root, _, check = path[1:].partition("/")

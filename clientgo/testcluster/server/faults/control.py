@@ -39,7 +39,7 @@ class FaultControl:
         """Inject or lift a fault; answer the active faults.
 
         Raises:
-            RequestError: 400, the body is not a fault; 415, it is not in JSON; 405 for other
+            FailedRequestError: 400, the body is not a fault; 415, it is not in JSON; 405 for other
                 methods.
         """
         if request.method == "POST":

@@ -47,7 +47,7 @@ from clientgo.testcluster.server.faults.responses import Cut, CutResponse, Fault
 from clientgo.testcluster.server.http.messages import AnyResponse, Request, Response
 from clientgo.testcluster.server.requests.listing import ContinueToken
 from clientgo.testcluster.server.requests.watching import WatchResponse
-from clientgo.testcluster.server.resources.errors import RequestError
+from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.storage.storage import Storage
 
 Handler = Callable[[Request], Awaitable[AnyResponse]]
@@ -219,7 +219,7 @@ class FaultInjector:
         """Answer a request with ``handle`` and the faults that strike it.
 
         Raises:
-            RequestError: the request fails, by a fault or on its own.
+            FailedRequestError: the request fails, by a fault or on its own.
         """
         self._expire_history(storage)
         target = ResourceRequest.of(request)
@@ -229,7 +229,7 @@ class FaultInjector:
         try:
             answer = await self._answer(target, handle)
             code = answer.status if isinstance(answer, Response) else 200
-        except RequestError as error:
+        except FailedRequestError as error:
             code = error.code
             raise
         finally:
@@ -255,7 +255,7 @@ class FaultInjector:
             await asyncio.sleep(delay.fault.seconds)
         for failing in _of_type(rules, FailRequests):
             if failing.fault.after_effect:
-                with contextlib.suppress(RequestError):  # the response is lost in any case
+                with contextlib.suppress(FailedRequestError):  # the response is lost in any case
                     await handle(request)
             raise _failure(failing.fault)
         stale = _of_type(rules, StaleLists)
@@ -264,7 +264,7 @@ class FaultInjector:
         elif stale and target.verb == "list":
             _show_past(request, stale[0].version)
         elif stale and request.parameter("sendInitialEvents"):
-            raise RequestError(
+            raise FailedRequestError(
                 422, "Invalid", "sendInitialEvents is forbidden on a server that lags"
             )
         answer = await handle(request)
@@ -362,14 +362,14 @@ def _of_type(rules: list[_Rule], kind: type[Fault]) -> list[_Rule]:
     return [rule for rule in rules if isinstance(rule.fault, kind)]
 
 
-def _failure(fault: FailRequests) -> RequestError:
+def _failure(fault: FailRequests) -> FailedRequestError:
     reason = _REASONS.get(fault.status) or _words(fault.status)
     details: dict[str, Any] = {}
     headers: tuple[tuple[str, str], ...] = ()
     if fault.retry_after is not None:
         details["retryAfterSeconds"] = fault.retry_after
         headers = (("retry-after", str(fault.retry_after)),)
-    return RequestError(
+    return FailedRequestError(
         fault.status, reason, "the request fails by command", details or None, headers
     )
 

@@ -27,7 +27,7 @@ from clientgo.testcluster.server.http.protobuf import (
     decode_protobuf,
 )
 from clientgo.testcluster.server.resources.errors import (
-    RequestError,
+    FailedRequestError,
     bad_request,
     unsupported_media_type,
 )
@@ -52,7 +52,7 @@ def media_type(request: Request) -> str:
     """Return the Content-Type of a body without its parameters; JSON if it is missing.
 
     Raises:
-        RequestError: 415, it is malformed.
+        FailedRequestError: 415, it is malformed.
     """
     return _parse_content_type(request.headers.get("content-type", "") or JSON_TYPE)
 
@@ -71,7 +71,7 @@ def decode_object(request: Request, kind: str) -> tuple[dict[str, Any], tuple[st
     A body of null is an object without fields.
 
     Raises:
-        RequestError: 415 for a media type, 400 for a body that is no object of the form.
+        FailedRequestError: 415 for a media type, 400 for a body that is no object of the form.
     """
     content_type = media_type(request)
     problem = f"the object provided is unrecognized (must be of type {kind}): "
@@ -94,7 +94,7 @@ def decode_options(request: Request) -> dict[str, Any]:
     """Return the ``DeleteOptions`` in a body.
 
     Raises:
-        RequestError: 400, it is something else.
+        FailedRequestError: 400, it is something else.
     """
     content_type = media_type(request)
     if content_type not in _ACCEPTED:
@@ -137,7 +137,7 @@ def parse_json(
     ``whole`` is the type of the floats without a fraction.
 
     Raises:
-        RequestError: 400; ``problem`` begins its message.
+        FailedRequestError: 400; ``problem`` begins its message.
     """
     decoder = _json_decoder(
         floats_are_known=whole is WholeFloat,
@@ -244,10 +244,10 @@ def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
     Floats without a fraction are integers, because Go's YAML becomes JSON first.
 
     Raises:
-        RequestError: 400; ``problem`` begins its message.
+        FailedRequestError: 400; ``problem`` begins its message.
     """
     if body.lstrip().startswith(b"{"):  # most clients write JSON, which is YAML
-        with contextlib.suppress(RequestError):
+        with contextlib.suppress(FailedRequestError):
             value, duplicates = parse_json(body, whole=int)
             if not duplicates:
                 return value, ()

@@ -31,7 +31,7 @@ from typing import Final
 import msgspec
 
 from clientgo.testcluster.server.http.messages import Response
-from clientgo.testcluster.server.resources.errors import RequestError
+from clientgo.testcluster.server.resources.errors import FailedRequestError
 
 _AUTHORITY: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:/@?#\[\]]+?)\.?)(?::[0-9]*)?")
 """A host, or an IPv6 address in brackets, and a port."""
@@ -57,10 +57,10 @@ class Sender(msgspec.Struct, frozen=True):
         """Check that a body has a Content-Type where it needs one.
 
         Raises:
-            RequestError: 415, a browser sends none.
+            FailedRequestError: 415, a browser sends none.
         """
         if body and self.is_browser and not content_type:
-            raise RequestError(
+            raise FailedRequestError(
                 415, "UnsupportedMediaType", "a browser must send a Content-Type with a body"
             )
 
@@ -110,7 +110,8 @@ class BrowserCheck:
         """Check the headers of a request, with names in lower case.
 
         Raises:
-            RequestError: 421, it is meant for another host; 403, the page is of another origin.
+            FailedRequestError: 421, it is meant for another host; 403, the page is of another
+                origin.
         """
         host = origin = site = b""
         for name, value in headers:
@@ -159,8 +160,8 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _misdirected(host: str) -> RequestError:
-    return RequestError(
+def _misdirected(host: str) -> FailedRequestError:
+    return FailedRequestError(
         421,
         "",
         f"this server is not {host[:100]!r}: use localhost or its address, or allow the host with "
@@ -168,8 +169,8 @@ def _misdirected(host: str) -> RequestError:
     )
 
 
-def _of_another_origin(shown: str) -> RequestError:
-    return RequestError(
+def _of_another_origin(shown: str) -> FailedRequestError:
+    return FailedRequestError(
         403,
         "Forbidden",
         f"pages of other origins can't use this server ({shown[:200]}); allow an origin with "

@@ -18,7 +18,11 @@ from urllib.parse import parse_qs
 import msgspec
 
 from clientgo.testcluster.server.auth.users import ADMIN, User
-from clientgo.testcluster.server.resources.errors import RequestError, bad_request, body_too_large
+from clientgo.testcluster.server.resources.errors import (
+    FailedRequestError,
+    bad_request,
+    body_too_large,
+)
 from clientgo.testcluster.server.storage.deep_values import encode
 
 Message = MutableMapping[str, Any]
@@ -203,7 +207,7 @@ def page_not_found() -> Response:
     return text_response("404 page not found\n", 404)
 
 
-def failure_response(error: RequestError, media_type: str = JSON) -> Response:
+def failure_response(error: FailedRequestError, media_type: str = JSON) -> Response:
     """Return the response to a request that failed."""
     response = value_response(error.status(), media_type, error.code)
     response.headers += error.headers
@@ -214,7 +218,7 @@ async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | 
     """Read a request completely; None if the client disconnects before its end.
 
     Raises:
-        RequestError: 413, the body is larger than BODY_LIMIT; 400, the query can't be read.
+        FailedRequestError: 413, the body is larger than BODY_LIMIT; 400, the query can't be read.
     """
     chunks: list[bytes] = []
     size = 0

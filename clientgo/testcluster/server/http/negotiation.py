@@ -44,7 +44,7 @@ def parse_included(text: str) -> Included:
     """Read the ``includeObject`` parameter.
 
     Raises:
-        RequestError: 400, it has none of the known values.
+        FailedRequestError: 400, it has none of the known values.
     """
     try:
         return Included(text) if text else Included.METADATA
@@ -120,7 +120,7 @@ def negotiate(accept: str, *, streaming: bool = False, builtin: bool = False) ->
     The router of built-in kinds (``builtin``) knows no ``application/*``.
 
     Raises:
-        RequestError: 406, the client accepts no representation.
+        FailedRequestError: 406, the client accepts no representation.
     """
     if not accept:
         return Representation()
@@ -158,7 +158,7 @@ def plain_type(accept: str) -> str:
     """Choose the media type of a document that has one form only.
 
     Raises:
-        RequestError: 406, the client accepts no media type without another form.
+        FailedRequestError: 406, the client accepts no media type without another form.
     """
     for wanted in parse_accept(accept or _MEDIA_TYPES[0]):
         if _form(wanted) is Form.OBJECT and (media_type := accepted_type(wanted)):

@@ -92,7 +92,7 @@ class BuiltinStrategy(Strategy):
         """Read an object by its published type, then set defaults.
 
         Raises:
-            RequestError: 400, a field has the wrong type.
+            FailedRequestError: 400, a field has the wrong type.
         """
         if self.openapi_type is None:
             return Decoded(obj)
@@ -181,7 +181,7 @@ class StatusStrategy(BuiltinStrategy):
         """Read an object by its published type; add the zeros that a status always has.
 
         Raises:
-            RequestError: 400, a field has the wrong type.
+            FailedRequestError: 400, a field has the wrong type.
         """
         decoded = super().decode(resource, obj)
         if "status" in decoded.obj:

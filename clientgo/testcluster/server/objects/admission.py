@@ -44,7 +44,7 @@ class Review(msgspec.Struct):
 
 
 class Admission(Protocol):
-    """Decides on writes. Each method raises a RequestError to refuse one."""
+    """Decides on writes. Each method raises a FailedRequestError to refuse one."""
 
     def check(self, operation: Operation, resource: Resource, namespace: str, name: str) -> None:
         """Decide by what the request names, before the object is looked at."""

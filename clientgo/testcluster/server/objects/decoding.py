@@ -26,7 +26,8 @@ def read_object(
     server-side apply has merged the object.
 
     Raises:
-        RequestError: 400, a field has the wrong type, or validation is strict and one is unknown.
+        FailedRequestError: 400, a field has the wrong type, or validation is strict and one is
+            unknown.
     """
     resource.strategy.check_type(resource, obj)
     unknown_metadata = read_metadata(obj)

@@ -32,7 +32,7 @@ def check_preconditions(
     """Compare the object with the uid and resourceVersion that the client expects.
 
     Raises:
-        RequestError: 409, one is different.
+        FailedRequestError: 409, one is different.
     """
     for label, wanted, actual, hint in (
         (

@@ -22,7 +22,7 @@ from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.meta.selectors import label_key_problems, label_value_problems
 from clientgo.meta.timestamps import canonical_time
 from clientgo.meta.validation.field_errors import OMITTED, FieldError
-from clientgo.testcluster.server.resources.errors import RequestError, bad_request
+from clientgo.testcluster.server.resources.errors import FailedRequestError, bad_request
 from clientgo.testcluster.server.resources.names import (
     DNS_LABEL,
     PATH_SEGMENT,
@@ -90,7 +90,7 @@ def read_metadata(obj: Object) -> tuple[str, ...]:
     """Convert ``obj["metadata"]`` to its canonical form, in place; return the unknown fields.
 
     Raises:
-        RequestError: 400, a field has the wrong type.
+        FailedRequestError: 400, a field has the wrong type.
     """
     raw = obj.get("metadata")
     if raw is None:
@@ -222,7 +222,7 @@ def embedded_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
     holder: Object = {"metadata": metadata}
     try:
         read_metadata(holder)
-    except RequestError as error:
+    except FailedRequestError as error:
         return [FieldError.invalid("metadata", OMITTED, error.message)]
     read = {"name": "unnamed"} | holder["metadata"]
     return create_causes(read, PATH_SEGMENT, namespaced="namespace" in read)

@@ -22,7 +22,7 @@ from clientgo.testcluster.fields.managed_fields import (
     ManagedFieldsError,
     TypedValueError,
 )
-from clientgo.testcluster.server.resources.errors import RequestError, bad_request, internal
+from clientgo.testcluster.server.resources.errors import FailedRequestError, bad_request, internal
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.deep_values import encode
 from clientgo.testcluster.server.storage.storage import Object
@@ -137,7 +137,7 @@ class Ownership:
         """Return the state that an apply of ``config`` makes of ``old``, if there is one.
 
         Raises:
-            RequestError: 409 for fields of other managers, 400 for another type, 500 if the
+            FailedRequestError: 409 for fields of other managers, 400 for another type, 500 if the
                 configuration does not fit the type, as on a real API server.
         """
         live = resource.strategy.empty_object(resource) if old is None else old
@@ -197,13 +197,13 @@ def _typed_shape(value: Any, field_type: FieldType) -> Hashable:
     return encode(value) if isinstance(value, dict | list) else type(value).__name__
 
 
-def _conflict(error: ApplyConflictError) -> RequestError:
+def _conflict(error: ApplyConflictError) -> FailedRequestError:
     details = error.status.details
     causes = [
         {"reason": cause.reason, "message": cause.message, "field": cause.field_}
         for cause in (details.causes if details else ())
     ]
-    return RequestError(409, "Conflict", error.status.message, {"causes": causes})
+    return FailedRequestError(409, "Conflict", error.status.message, {"causes": causes})
 
 
 def without_times(obj: Object) -> Any:

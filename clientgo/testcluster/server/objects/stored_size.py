@@ -30,7 +30,7 @@ def check_stored_size(resource: Resource, obj: Object, raw: bytes) -> None:
     """Check that an object and its encoded form are not too large to be stored.
 
     Raises:
-        RequestError: 500, as a cluster answers.
+        FailedRequestError: 500, as a cluster answers.
     """
     if len(raw) <= MOST_BYTES:
         return

@@ -26,7 +26,7 @@ def take_version_of_new(metadata: dict[str, Any]) -> None:
     """Remove the version that a client sent with a new object.
 
     Raises:
-        RequestError: 500, it is a number other than 0.
+        FailedRequestError: 500, it is a number other than 0.
     """
     if parse_version(metadata.pop("resourceVersion", "")):
         raise internal("resourceVersion should not be set on objects to be created")
@@ -36,7 +36,7 @@ def check_version(resource: Resource, name: str, new: dict[str, Any], old: dict[
     """Check that the version that the client names is the current one: optimistic locking.
 
     Raises:
-        RequestError: 409 for another version, 422 for a missing and 500 for a malformed one.
+        FailedRequestError: 409 for another version, 422 for a missing and 500 for a malformed one.
     """
     version = new.get("resourceVersion", "")
     if version in ("", "0"):
@@ -56,7 +56,7 @@ def validate_new(resource: Resource, name: str, obj: Object) -> None:
     """Check a new object by the rules of its kind.
 
     Raises:
-        RequestError: 422.
+        FailedRequestError: 422.
     """
     strategy = resource.strategy
     causes = object_meta.create_causes(
@@ -86,7 +86,7 @@ def check_new_type(resource: Resource, name: str, obj: Object) -> None:
     """Refuse a new object of another kind.
 
     Raises:
-        RequestError: 422; of the other errors only those of lists are reported.
+        FailedRequestError: 422; of the other errors only those of lists are reported.
     """
     if causes := type_causes(resource, obj):
         causes += _list_causes(resource.strategy.validate(obj))
@@ -97,7 +97,7 @@ def check_changed_type(resource: Resource, name: str, new: Object, old: Object) 
     """Refuse a change to another kind or version.
 
     Raises:
-        RequestError: 422; of the other errors only those of metadata and lists are reported.
+        FailedRequestError: 422; of the other errors only those of metadata and lists are reported.
     """
     if causes := type_causes(resource, new):
         checks = MetadataChecks(changes=0)
@@ -122,7 +122,7 @@ def validate_update(
     """Check a change by the rules of the kind.
 
     Raises:
-        RequestError: 422.
+        FailedRequestError: 422.
     """
     strategy = resource.strategy
     checks = MetadataChecks() if subresource == "status" else strategy.metadata_checks

@@ -122,7 +122,7 @@ class ObjectWriter:
         """Store a new object; ``applied`` says that its fields have owners already.
 
         Raises:
-            RequestError: it exists, is invalid, is not admitted, or its namespace is missing.
+            FailedRequestError: it exists, is invalid, is not admitted, or its namespace is missing.
         """
         metadata = obj["metadata"]
         self._admission.check(Operation.CREATE, resource, namespace, metadata.get("name", ""))
@@ -251,8 +251,8 @@ class ObjectWriter:
         """Bring an object into the state that ``change`` makes of its current one.
 
         Raises:
-            RequestError: it does not exist, it was modified meanwhile, the new state is invalid or
-                not admitted.
+            FailedRequestError: it does not exist, it was modified meanwhile, the new state is
+                invalid or not admitted.
         """
         attempt = functools.partial(
             self._try_update, target, change, options, subresource, applied=applied
@@ -347,7 +347,7 @@ class ObjectWriter:
         ``read`` checks the merged object and returns it as its kind reads it.
 
         Raises:
-            RequestError: 409 for fields of other managers; else as ``create`` and ``update``.
+            FailedRequestError: 409 for fields of other managers; else as ``create`` and ``update``.
         """
         resource = target.resource
 
@@ -383,7 +383,7 @@ class ObjectWriter:
         """Check that the user of an update or apply that creates may create.
 
         Raises:
-            RequestError: 403.
+            FailedRequestError: 403.
         """
         resource = target.resource
         wanted = Attributes(
@@ -405,7 +405,7 @@ class ObjectWriter:
         """Delete an object, or mark it if it has finalizers or a grace period.
 
         Raises:
-            RequestError: it does not exist, a precondition fails, or it is not admitted.
+            FailedRequestError: it does not exist, a precondition fails, or it is not admitted.
         """
         resource = target.resource
         self._admission.check(Operation.DELETE, resource, target.namespace, target.name)
@@ -497,7 +497,7 @@ class ObjectWriter:
         """Store an object in its stored form.
 
         Raises:
-            RequestError: it is too large.
+            FailedRequestError: it is too large.
         """
         if dry_run:
             return _encode_unstored(target, obj, None)

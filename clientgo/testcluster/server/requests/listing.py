@@ -20,7 +20,7 @@ from clientgo.meta.decoding import decode
 from clientgo.meta.selectors import FieldSelector, Selector
 from clientgo.testcluster.server.requests.options import ListQuery
 from clientgo.testcluster.server.resources.errors import (
-    RequestError,
+    FailedRequestError,
     bad_request,
     expired,
     future_resource_version,
@@ -56,7 +56,7 @@ def selection_of(resource: Resource, namespace: str, options: ListQuery) -> Sele
     """Return the selection of a request's options.
 
     Raises:
-        RequestError: 400, a field selector names an unsupported field.
+        FailedRequestError: 400, a field selector names an unsupported field.
     """
     known = {"metadata.name"} | resource.strategy.selectable_fields.keys()
     if resource.namespaced or resource.strategy.selects_absent_namespace:
@@ -83,7 +83,7 @@ class ContinueToken(msgspec.Struct):
         """Read a token.
 
         Raises:
-            RequestError: 400, it is not a token of this server.
+            FailedRequestError: 400, it is not a token of this server.
         """
         try:
             raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
@@ -107,7 +107,7 @@ def list_page(
     """Find the objects that a list asks for.
 
     Raises:
-        RequestError: 400 for options, 410 for expired history, 504 for a future version.
+        FailedRequestError: 400 for options, 410 for expired history, 504 for a future version.
     """
     if options.continue_token:
         return _next_page(storage, collection, selection, options)
@@ -127,7 +127,7 @@ def parse_list_version(text: str) -> int:
     """Return the resource version in a list's options; 0 if it is missing.
 
     Raises:
-        RequestError: 400, it is no number.
+        FailedRequestError: 400, it is no number.
     """
     if not text:
         return 0
@@ -152,7 +152,7 @@ def _next_page(
     return _page(storage, collection, selection, options.limit, at, token.start)
 
 
-def _expired_token(token: ContinueToken) -> RequestError:
+def _expired_token(token: ContinueToken) -> FailedRequestError:
     return expired(
         "The provided continue parameter is too old to display a consistent list result. You can "
         "start a new list without the continue parameter, or use the continue token in this "

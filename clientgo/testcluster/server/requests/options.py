@@ -80,7 +80,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
     """Read ``CreateOptions``, ``UpdateOptions`` or ``PatchOptions``, named by ``kind``.
 
     Raises:
-        RequestError: 422, an option has an invalid value.
+        FailedRequestError: 422, an option has an invalid value.
     """
     causes = []
     if (dry_run := request.query.get("dryRun")) and set(dry_run) != {"All"}:
@@ -131,7 +131,7 @@ def delete_options(request: Request) -> DeleteOptions:
     """Read ``DeleteOptions`` from the body or, if there is none, from the query.
 
     Raises:
-        RequestError: 400 or 422, the options can't be read or contradict each other.
+        FailedRequestError: 400 or 422, the options can't be read or contradict each other.
     """
     given = decode_options(request) if request.body else _delete_query(request)
     return read_delete_options(given, request)
@@ -141,7 +141,7 @@ def read_delete_options(given: dict[str, Any], request: Request) -> DeleteOption
     """Read ``DeleteOptions`` that a request holds.
 
     Raises:
-        RequestError: 400 or 422, the options can't be read or contradict each other.
+        FailedRequestError: 400 or 422, the options can't be read or contradict each other.
     """
     try:
         sent = convert(given, _SentDeleteOptions)
@@ -208,8 +208,8 @@ def list_options(request: Request, *, watch: bool = False) -> ListQuery:
     """Read the ``ListOptions`` of a list or of a watch.
 
     Raises:
-        RequestError: 400, a selector or a number can't be parsed; 422, options contradict each
-            other.
+        FailedRequestError: 400, a selector or a number can't be parsed; 422, options contradict
+            each other.
     """
     wanted = request.parameter("labelSelector")
     if len(wanted) > _MOST_REQUIREMENTS:  # parsing very many takes a second
@@ -288,7 +288,7 @@ def check_timeout(request: Request) -> None:
     """Refuse a ``timeout`` parameter that is no duration; the value is not used.
 
     Raises:
-        RequestError: 400.
+        FailedRequestError: 400.
     """
     text = request.parameter("timeout")
     if text and not _DURATION.fullmatch(text):
@@ -300,7 +300,7 @@ def parse_integer(text: str) -> int:
     """Read a number as the API's query decoder does.
 
     Raises:
-        RequestError: 400, it is none.
+        FailedRequestError: 400, it is none.
     """
     number = int(text) if _SIGNED.fullmatch(text) else None
     if number is None or not -(2**63) <= number < 2**63:

@@ -27,7 +27,7 @@ from clientgo.testcluster.fields.patch_kinds import (
 from clientgo.testcluster.server.http.bodies import parse_json
 from clientgo.testcluster.server.http.messages import Request
 from clientgo.testcluster.server.resources.errors import (
-    RequestError,
+    FailedRequestError,
     bad_request,
     internal,
     unsupported_media_type,
@@ -63,7 +63,7 @@ def read_patch(request: Request, resource: Resource) -> Patch:
     """Read the patch in a request.
 
     Raises:
-        RequestError: 415 or 400, the patch is of no known type or can't be read.
+        FailedRequestError: 415 or 400, the patch is of no known type or can't be read.
     """
     check_patch_type(request, resource)
     kind = patch_type(request)
@@ -88,7 +88,7 @@ def read_patch(request: Request, resource: Resource) -> Patch:
         except InapplicablePatchError as error:
             if strategic and not isinstance(error, UnprocessablePatchError):
                 raise internal(str(error)) from error  # unclassified upstream
-            raise RequestError(422, "Invalid", str(error), {}) from error
+            raise FailedRequestError(422, "Invalid", str(error), {}) from error
         except PatchError as error:
             raise bad_request(str(error)) from error
         if not isinstance(result, dict):
@@ -115,7 +115,7 @@ def check_patch_type(request: Request, resource: Resource) -> None:
     """Refuse a patch of a type that the resource does not have.
 
     Raises:
-        RequestError: 415.
+        FailedRequestError: 415.
     """
     types = [*patch_functions(resource.strategy.patch_schema), APPLY_PATCH]
     if patch_type(request) not in types:
@@ -126,7 +126,7 @@ def _check_operations(patch: Any) -> None:
     """Refuse what is no list of operations.
 
     Raises:
-        RequestError: 400 or 413.
+        FailedRequestError: 400 or 413.
     """
     if not isinstance(patch, list) or not all(isinstance(item, dict) for item in patch):
         raise bad_request("error decoding patch: a JSON patch is a list of operations")
@@ -135,7 +135,7 @@ def _check_operations(patch: Any) -> None:
             if not isinstance(operation.get(name), str | None):
                 raise bad_request(f"error decoding patch: {name} of an operation is no string")
     if len(patch) > _OPERATIONS:
-        raise RequestError(
+        raise FailedRequestError(
             413,
             "RequestEntityTooLarge",
             f"The allowed maximum operations in a JSON patch is {_OPERATIONS}, got {len(patch)}",

@@ -14,7 +14,7 @@ from typing import Any
 
 from clientgo.testcluster.server.http.messages import Response, value_response
 from clientgo.testcluster.server.http.negotiation import Form, Included, Representation
-from clientgo.testcluster.server.resources.errors import RequestError, internal
+from clientgo.testcluster.server.resources.errors import FailedRequestError, internal
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.deep_values import decode_deep, encode
 from clientgo.testcluster.server.storage.storage import Object, StoredObject, decode
@@ -60,9 +60,9 @@ def render_object(resource: Resource, stored: StoredObject, representation: Repr
     return make_table(resource, [obj], {"resourceVersion": version}, representation)
 
 
-def _other_form(form: Form, what: str) -> RequestError:
+def _other_form(form: Form, what: str) -> FailedRequestError:
     message = f"you requested {form.value}, but the requested object is {what}"
-    return RequestError(406, "NotAcceptable", message)
+    return FailedRequestError(406, "NotAcceptable", message)
 
 
 def partial_metadata(obj: dict[str, Any], api_version: str = META_VERSION) -> dict[str, Any]:

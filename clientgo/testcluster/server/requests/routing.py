@@ -31,7 +31,7 @@ from clientgo.testcluster.server.requests.verbs import (
     watch,
 )
 from clientgo.testcluster.server.resources.errors import (
-    RequestError,
+    FailedRequestError,
     bad_request,
     method_not_allowed,
     method_not_supported,
@@ -46,7 +46,7 @@ async def answer_resource_request(
     """Answer a request for a resource; return None for other paths (discovery, health).
 
     Raises:
-        RequestError: the resource or verb does not exist, or the verb fails.
+        FailedRequestError: the resource or verb does not exist, or the verb fails.
     """
     info = parse_path(request.path)
     if info is None:
@@ -84,7 +84,7 @@ async def answer_resource_request(
     )
     try:
         answer = await verb(call)
-    except RequestError as error:
+    except FailedRequestError as error:
         call.warnings.extend(error.warnings)
         error.headers += _warning_headers(call)
         raise
@@ -114,7 +114,7 @@ def _choose_verb(request: Request, resource: Resource, info: RequestInfo) -> Ver
     """Return the handler for a method on a path.
 
     Raises:
-        RequestError: 404 for an unknown subresource, 405 for an unsupported verb.
+        FailedRequestError: 404 for an unknown subresource, 405 for an unsupported verb.
     """
     method = request.method
     if info.watch:
@@ -142,7 +142,7 @@ def _custom_verb(request: Request, resource: Resource, info: RequestInfo) -> Ver
     """Return the handler for a method on custom resources, which have no routes.
 
     Raises:
-        RequestError: 405 for an unknown method; 400, the path needs a name.
+        FailedRequestError: 405 for an unknown method; 400, the path needs a name.
     """
     method = "GET" if request.method == "HEAD" else request.method
     if not info.name and method in ("PUT", "PATCH"):

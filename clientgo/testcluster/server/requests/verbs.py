@@ -46,7 +46,7 @@ from clientgo.testcluster.server.requests.rendering import (
 )
 from clientgo.testcluster.server.requests.watching import WatchResponse
 from clientgo.testcluster.server.resources.errors import (
-    RequestError,
+    FailedRequestError,
     another_namespace,
     bad_request,
     conflict,
@@ -134,7 +134,7 @@ async def existing(call: VerbCall) -> StoredObject:
     """Return the object that the path names, as its version is served.
 
     Raises:
-        RequestError: 404, it does not exist.
+        FailedRequestError: 404, it does not exist.
     """
     [served] = await call.resource.served([_stored(call)])
     return served
@@ -239,7 +239,7 @@ def _read_patched(call: VerbCall, patch: Patch, patched: Object, options: WriteO
         raise internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     try:
         return _read(call, patched, options, patch.duplicates)
-    except RequestError as error:
+    except FailedRequestError as error:
         if error.code != 400:
             raise
         raise invalid_patch(error.message) from error
@@ -256,7 +256,7 @@ async def read_configuration(call: VerbCall) -> tuple[Object, tuple[str, ...]]:
     """Return the configuration in a body, and the problems of fields that it has twice.
 
     Raises:
-        RequestError: 422 without a field manager, 400 if the body is no object.
+        FailedRequestError: 422 without a field manager, 400 if the body is no object.
     """
     if not call.request.parameter("fieldManager"):
         error = FieldError.required("fieldManager", "is required for apply patch")
@@ -290,7 +290,7 @@ def _strict_problems(duplicates: tuple[str, ...], options: WriteOptions) -> list
     """Return what the client is warned of an applied configuration.
 
     Raises:
-        RequestError: 400, validation is strict.
+        FailedRequestError: 400, validation is strict.
     """
     if not duplicates or options.field_validation is FieldValidation.IGNORE:
         return []
@@ -352,7 +352,7 @@ async def read_body_as(call: VerbCall, kind: Resource, options: WriteOptions) ->
     """Return the object in a body, of a kind that is not stored; warn of its problems.
 
     Raises:
-        RequestError: 400 or 415, it is not of the kind, or a field has the wrong type.
+        FailedRequestError: 400 or 415, it is not of the kind, or a field has the wrong type.
     """
     obj, duplicates = await call.read_body(lambda: decode_object(call.request, kind.kind))
     read, warnings = read_object(kind, obj, options.field_validation, duplicates)
@@ -404,7 +404,7 @@ def set_namespace(call: VerbCall, obj: Object) -> None:
     """Set the namespace of the request in an object that is not stored.
 
     Raises:
-        RequestError: 400, the object is of another one.
+        FailedRequestError: 400, the object is of another one.
     """
     _check_namespace(call, obj)
     obj["metadata"].pop("namespace", None)
@@ -416,7 +416,7 @@ def check_names(call: VerbCall, obj: Object) -> None:
     """Check that a body names the object and the namespace of the request.
 
     Raises:
-        RequestError: 400.
+        FailedRequestError: 400.
     """
     metadata = obj.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None

@@ -26,7 +26,7 @@ from clientgo.testcluster.server.objects.state import State
 from clientgo.testcluster.server.requests.listing import Selection
 from clientgo.testcluster.server.requests.options import ListQuery
 from clientgo.testcluster.server.requests.rendering import make_table, partial_metadata
-from clientgo.testcluster.server.resources.errors import RequestError, expired, internal
+from clientgo.testcluster.server.resources.errors import FailedRequestError, expired, internal
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.deep_values import encode
 from clientgo.testcluster.server.storage.storage import Change, Collection, StoredObject
@@ -64,7 +64,7 @@ def parse_watch_version(text: str) -> int:
     """Return the resource version that a watch starts from; 0 if it is missing.
 
     Raises:
-        RequestError: 500 (sic), it is no number.
+        FailedRequestError: 500 (sic), it is no number.
     """
     version = parse_version(text or "0")
     if version is None:
@@ -89,7 +89,7 @@ class WatchResponse:
         """Choose the position; if the log no longer has it in `send`, the watch ends with a 410.
 
         Raises:
-            RequestError: 500, the version can't be read.
+            FailedRequestError: 500, the version can't be read.
         """
         self.resource = resource
         self._storage = state.storage
@@ -100,7 +100,7 @@ class WatchResponse:
         self._representation = representation
         self._bookmarks = options.bookmarks
         self._timeout = options.timeout
-        self._failure: RequestError | None = None
+        self._failure: FailedRequestError | None = None
         self._initial: Iterable[StoredObject] = ()
         self._initial_bookmark = False
         self._table_columns = True
@@ -129,7 +129,7 @@ class WatchResponse:
             else:
                 self._position = self._collection.position_after(version)
 
-    def _too_old(self, version: int) -> RequestError:
+    def _too_old(self, version: int) -> FailedRequestError:
         return expired(f"too old resource version: {version} ({self._storage.version})")
 
     # -- called by the log and the server
@@ -210,7 +210,7 @@ class WatchResponse:
     async def _write_events(self, send: Send) -> None:
         try:
             await self._follow(send)
-        except RequestError as error:  # the client lists again
+        except FailedRequestError as error:  # the client lists again
             line = self._line("ERROR", encode(error.status()))
             await send({"type": "http.response.body", "body": line, "more_body": True})
 
@@ -255,7 +255,7 @@ class WatchResponse:
         """Return the lines of the next events; empty at the end.
 
         Raises:
-            RequestError: 500, a conversion outside of the server failed.
+            FailedRequestError: 500, a conversion outside of the server failed.
         """
         if self.resource.converter is None:
             return _joined(self._line(kind, self._render(stored)) for kind, stored in events)

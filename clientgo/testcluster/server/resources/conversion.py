@@ -22,5 +22,5 @@ class Converter(Protocol):
         """Return the objects in a version, in their order.
 
         Raises:
-            RequestError: 500, the conversion failed.
+            FailedRequestError: 500, the conversion failed.
         """

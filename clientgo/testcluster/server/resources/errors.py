@@ -1,6 +1,6 @@
 """Failures as the API answers them: a ``Status`` with code, reason, details and causes.
 
-Promises: every failure of a request is raised as a ``RequestError`` and answered with the
+Promises: every failure of a request is raised as a ``FailedRequestError`` and answered with the
 ``Status`` of a real API server, so that clients can sort it by reason and code.
 
 Does not promise messages that are equal to the last letter where clients don't read them.
@@ -22,7 +22,7 @@ Cause = Mapping[str, str]
 
 
 @dataclass(slots=True)
-class RequestError(Exception):
+class FailedRequestError(Exception):
     """The failure of a request; ``status()`` is the body of the response."""
 
     code: int
@@ -67,14 +67,14 @@ def _about(resource: ResourceType, name: str, *, by_kind: bool = False) -> dict[
     return details
 
 
-def not_found(resource: ResourceType, name: str) -> RequestError:
+def not_found(resource: ResourceType, name: str) -> FailedRequestError:
     """Return a 404: the object does not exist."""
     if resource.plural in _MISSING_BY_KIND:
         resource = ResourceType(
             resource.group, resource.version, resource.kind, resource.kind.lower()
         )
     message = f'{resource.qualified_name} "{name}" not found'
-    return RequestError(404, "NotFound", message, _about(resource, name))
+    return FailedRequestError(404, "NotFound", message, _about(resource, name))
 
 
 _MISSING_BY_KIND = frozenset({"componentstatuses"})
@@ -83,7 +83,7 @@ _MISSING_BY_KIND = frozenset({"componentstatuses"})
 
 def already_exists(
     resource: ResourceType, name: str, *, being_deleted: bool = False, may_generate: bool = False
-) -> RequestError:
+) -> FailedRequestError:
     """Return a 409: an object of the name exists, or waits for its finalizers.
 
     ``may_generate`` says that the new object has a generateName; then a client may retry.
@@ -92,27 +92,29 @@ def already_exists(
     message = f'{prefix}{resource.qualified_name} "{name}" already exists'
     details = _about(resource, name)
     if not may_generate:
-        return RequestError(409, "AlreadyExists", message, details)
+        return FailedRequestError(409, "AlreadyExists", message, details)
     message += ", the server was not able to generate a unique name for the object"
     details["retryAfterSeconds"] = 1
-    return RequestError(409, "AlreadyExists", message, details, (("retry-after", "1"),))
+    return FailedRequestError(409, "AlreadyExists", message, details, (("retry-after", "1"),))
 
 
-def conflict(resource: ResourceType, name: str, why: str, *, by_kind: bool = False) -> RequestError:
+def conflict(
+    resource: ResourceType, name: str, why: str, *, by_kind: bool = False
+) -> FailedRequestError:
     """Return a 409: the object is not in the state that the request assumes."""
     subject = resource.qualified_kind if by_kind else resource.qualified_name
     message = f'Operation cannot be fulfilled on {subject} "{name}": {why}'
-    return RequestError(409, "Conflict", message, _about(resource, name, by_kind=by_kind))
+    return FailedRequestError(409, "Conflict", message, _about(resource, name, by_kind=by_kind))
 
 
-def another_namespace() -> RequestError:
+def another_namespace() -> FailedRequestError:
     """Return a 400: the object is of another namespace than the request."""
     return bad_request(
         "the namespace of the provided object does not match the namespace sent on the request"
     )
 
 
-def modified(resource: ResourceType, name: str) -> RequestError:
+def modified(resource: ResourceType, name: str) -> FailedRequestError:
     """Return a 409: the object was modified meanwhile (optimistic locking)."""
     return conflict(
         resource,
@@ -122,7 +124,7 @@ def modified(resource: ResourceType, name: str) -> RequestError:
     )
 
 
-def invalid(resource: ResourceType, name: str, errors: list[FieldError]) -> RequestError:
+def invalid(resource: ResourceType, name: str, errors: list[FieldError]) -> FailedRequestError:
     """Return a 422 with every error of an object, named by its kind."""
     details = _about(resource, name, by_kind=True)
     return _invalid(resource.qualified_kind, name, errors, details)
@@ -130,12 +132,12 @@ def invalid(resource: ResourceType, name: str, errors: list[FieldError]) -> Requ
 
 def invalid_of_resource(
     resource: ResourceType, name: str, errors: list[FieldError]
-) -> RequestError:
+) -> FailedRequestError:
     """Return a 422 that names the resource instead of the kind."""
     return _invalid(resource.qualified_name, name, errors, _about(resource, name))
 
 
-def invalid_options(kind: str, errors: list[FieldError]) -> RequestError:
+def invalid_options(kind: str, errors: list[FieldError]) -> FailedRequestError:
     """Return a 422: the options of a request (``ListOptions`` ...) are invalid."""
     details = {"group": "meta.k8s.io", "kind": kind}
     return _invalid(f"{kind}.meta.k8s.io", "", errors, details)
@@ -143,54 +145,56 @@ def invalid_options(kind: str, errors: list[FieldError]) -> RequestError:
 
 def _invalid(
     subject: str, name: str, errors: list[FieldError], details: dict[str, Any]
-) -> RequestError:
+) -> FailedRequestError:
     details["causes"] = [error.as_cause() for error in errors]
     message = f'{subject} "{name}" is invalid: {aggregate_message(errors)}'
-    return RequestError(422, "Invalid", message, details)
+    return FailedRequestError(422, "Invalid", message, details)
 
 
-def bad_request(message: str) -> RequestError:
+def bad_request(message: str) -> FailedRequestError:
     """Return a 400: the request can't be understood."""
-    return RequestError(400, "BadRequest", message)
+    return FailedRequestError(400, "BadRequest", message)
 
 
 def forbidden(
     resource: ResourceType, name: str, why: str, causes: Iterable[Cause] = ()
-) -> RequestError:
+) -> FailedRequestError:
     """Return a 403: the request is not allowed."""
     details = _about(resource, name)
     if shown := [dict(cause) for cause in causes]:
         details["causes"] = shown
     message = f'{resource.qualified_name} "{name}" is forbidden: {why}'
-    return RequestError(403, "Forbidden", message, details)
+    return FailedRequestError(403, "Forbidden", message, details)
 
 
-def unauthorized() -> RequestError:
+def unauthorized() -> FailedRequestError:
     """Return a 401: there is no token, or a wrong one."""
-    return RequestError(401, "Unauthorized", "Unauthorized")
+    return FailedRequestError(401, "Unauthorized", "Unauthorized")
 
 
-def resource_not_found() -> RequestError:
+def resource_not_found() -> FailedRequestError:
     """Return a 404: the API group has no such resource."""
-    return RequestError(404, "NotFound", "the server could not find the requested resource", {})
+    return FailedRequestError(
+        404, "NotFound", "the server could not find the requested resource", {}
+    )
 
 
-def method_not_supported(resource: ResourceType, verb: str) -> RequestError:
+def method_not_supported(resource: ResourceType, verb: str) -> FailedRequestError:
     """Return a 405, worded as for custom resources."""
     details = _about(resource, "")
     message = f'{verb} is not supported on resources of kind "{resource.qualified_name}"'
-    return RequestError(405, "MethodNotAllowed", message, details)
+    return FailedRequestError(405, "MethodNotAllowed", message, details)
 
 
-def invalid_patch(why: str) -> RequestError:
+def invalid_patch(why: str) -> FailedRequestError:
     """Return a 422: the patched object does not fit its kind."""
     details = {"causes": [FieldError.invalid("patch", "", why).as_cause()]}
-    return RequestError(422, "Invalid", f' "" is invalid: patch: {why}', details)
+    return FailedRequestError(422, "Invalid", f' "" is invalid: patch: {why}', details)
 
 
-def method_not_allowed() -> RequestError:
+def method_not_allowed() -> FailedRequestError:
     """Return a 405: the resource does not have the verb."""
-    return RequestError(
+    return FailedRequestError(
         405,
         "MethodNotAllowed",
         "the server does not allow this method on the requested resource",
@@ -198,40 +202,40 @@ def method_not_allowed() -> RequestError:
     )
 
 
-def not_acceptable(representations: Iterable[str]) -> RequestError:
+def not_acceptable(representations: Iterable[str]) -> FailedRequestError:
     """Return a 406: the client accepts none of the representations."""
     known = ", ".join(representations)
-    return RequestError(
+    return FailedRequestError(
         406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {known}"
     )
 
 
-def unsupported_media_type(accepted: Iterable[str]) -> RequestError:
+def unsupported_media_type(accepted: Iterable[str]) -> FailedRequestError:
     """Return a 415: the media type of the body is not supported."""
     known = ", ".join(accepted)
-    return RequestError(
+    return FailedRequestError(
         415,
         "UnsupportedMediaType",
         "the body of the request was in an unknown format - accepted media types include: " + known,
     )
 
 
-def body_too_large(limit: int) -> RequestError:
+def body_too_large(limit: int) -> FailedRequestError:
     """Return a 413: the body is longer than ``limit`` bytes."""
-    return RequestError(
+    return FailedRequestError(
         413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit} bytes"
     )
 
 
-def expired(message: str, continue_token: str = "") -> RequestError:
+def expired(message: str, continue_token: str = "") -> FailedRequestError:
     """Return a 410: the history that the request needs was removed; list again."""
-    return RequestError(410, "Expired", message, continue_token=continue_token)
+    return FailedRequestError(410, "Expired", message, continue_token=continue_token)
 
 
-def future_resource_version(wanted: int, current: int) -> RequestError:
+def future_resource_version(wanted: int, current: int) -> FailedRequestError:
     """Return a 504: the server has not reached the resource version."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-    return RequestError(
+    return FailedRequestError(
         504,
         "Timeout",
         f"Timeout: Too large resource version: {wanted}, current: {current}",
@@ -240,13 +244,13 @@ def future_resource_version(wanted: int, current: int) -> RequestError:
     )
 
 
-def internal_error(message: str) -> RequestError:
+def internal_error(message: str) -> FailedRequestError:
     """Return a 500 with a reason: something that the server relies on has failed."""
     details = {"causes": [{"message": message}]}
     text = f"Internal error occurred: {message}"
-    return RequestError(500, "InternalError", text, details)
+    return FailedRequestError(500, "InternalError", text, details)
 
 
-def internal(message: str) -> RequestError:
+def internal(message: str) -> FailedRequestError:
     """Return a 500 without a reason, as upstream answers unclassified errors."""
-    return RequestError(500, "", message)
+    return FailedRequestError(500, "", message)

@@ -99,7 +99,7 @@ class Resource(ResourceType):
         What the storage or the writer returns must pass here before ``encoded`` and ``decode``.
 
         Raises:
-            RequestError: 500, a conversion outside of the server failed.
+            FailedRequestError: 500, a conversion outside of the server failed.
         """
         converter = self.converter
         if converter is None:
@@ -117,7 +117,7 @@ class Resource(ResourceType):
         """Return an object of any version of the resource in this version.
 
         Raises:
-            RequestError: 500, a conversion outside of the server failed.
+            FailedRequestError: 500, a conversion outside of the server failed.
         """
         if obj["apiVersion"] == self.api_version:
             return obj
@@ -130,7 +130,7 @@ class Resource(ResourceType):
         """Return an object of this version as it is stored; ``run`` calls what works on it.
 
         Raises:
-            RequestError: 500, a conversion outside of the server failed.
+            FailedRequestError: 500, a conversion outside of the server failed.
         """
         if self.write is None:
             return obj

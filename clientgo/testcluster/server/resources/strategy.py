@@ -118,7 +118,7 @@ class Strategy:
         """Refuse an object of another type; apiVersion and kind may be missing.
 
         Raises:
-            RequestError: 400 or 422.
+            FailedRequestError: 400 or 422.
         """
         api_version, kind = obj.get("apiVersion"), obj.get("kind")
         for value in (api_version, kind):
@@ -136,14 +136,14 @@ class Strategy:
         """Refuse a version of the kind, after the fields of the object have been checked.
 
         Raises:
-            RequestError: 400, it is not the version of the request.
+            FailedRequestError: 400, it is not the version of the request.
         """
 
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
         """Check types, drop unknown fields, set defaults.
 
         Raises:
-            RequestError: 400, a field has the wrong type.
+            FailedRequestError: 400, a field has the wrong type.
         """
         return Decoded(obj)
 
@@ -151,7 +151,7 @@ class Strategy:
         """Read an object that server-side apply has merged.
 
         Raises:
-            RequestError: 400, a field has the wrong type.
+            FailedRequestError: 400, a field has the wrong type.
         """
         return self.decode(resource, obj)
 

@@ -31,7 +31,7 @@ class Plugin:
         """Change the new state of an object, in place, before it is validated.
 
         Raises:
-            RequestError: the write is refused.
+            FailedRequestError: the write is refused.
         """
 
 

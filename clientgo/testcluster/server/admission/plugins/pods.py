@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from clientgo.testcluster.server.admission.plugins.plugin import Cached, Plugin
 from clientgo.testcluster.server.objects.admission import Operation, Review
-from clientgo.testcluster.server.resources.errors import RequestError, forbidden
+from clientgo.testcluster.server.resources.errors import FailedRequestError, forbidden
 from clientgo.testcluster.server.storage.storage import Collection, CollectionKey, Object, Storage
 
 PODS: CollectionKey = ("", "pods")
@@ -166,5 +166,5 @@ def _refuse_overhead(review: Review, spec: Object) -> None:
         raise _rejected(review, why)
 
 
-def _rejected(review: Review, why: str) -> RequestError:
+def _rejected(review: Review, why: str) -> FailedRequestError:
     return forbidden(review.resource, review.name, f"pod rejected: {why}")

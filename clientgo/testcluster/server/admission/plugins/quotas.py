@@ -108,7 +108,7 @@ class ResourceQuotas:
         """Refuse a write that exceeds a quota of its namespace.
 
         Raises:
-            RequestError: 403.
+            FailedRequestError: 403.
         """
         quotas = self._by_namespace.get(review.namespace)
         if not quotas or review.obj is None or review.subresource:

@@ -33,7 +33,7 @@ class ServiceAccounts(Plugin):
         """Set account, image pull secrets and token of a new pod.
 
         Raises:
-            RequestError: 403, the account does not exist.
+            FailedRequestError: 403, the account does not exist.
         """
         is_mirror = _MIRROR in obj["metadata"].get("annotations", {})
         if review.operation is not Operation.CREATE or is_mirror:

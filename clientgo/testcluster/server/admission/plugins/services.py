@@ -110,7 +110,7 @@ class ServiceAllocation(Plugin):
         """Set families, addresses and ports of a Service.
 
         Raises:
-            RequestError: 422, what the Service asks for is used, or does not fit.
+            FailedRequestError: 422, what the Service asks for is used, or does not fit.
         """
         spec = obj["spec"]
         old = review.old["spec"] if review.old is not None else None

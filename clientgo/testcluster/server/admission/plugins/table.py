@@ -55,7 +55,7 @@ class Plugins:
         """Change the new state of an object, as the webhooks and validation see it.
 
         Raises:
-            RequestError: a plugin refuses the write.
+            FailedRequestError: a plugin refuses the write.
         """
         _admit(self._before_webhooks, review)
 
@@ -63,7 +63,7 @@ class Plugins:
         """Give an object what only one object can have, after webhooks have changed it.
 
         Raises:
-            RequestError: there is no such thing left, or another object has it.
+            FailedRequestError: there is no such thing left, or another object has it.
         """
         _admit(self._after_webhooks, review)
 
@@ -71,7 +71,7 @@ class Plugins:
         """Decide on the valid object as it will be stored.
 
         Raises:
-            RequestError: a plugin refuses the write.
+            FailedRequestError: a plugin refuses the write.
         """
         _admit(self._of_valid, review)
 

@@ -29,7 +29,7 @@ async def params_of(
 
     Raises:
         ParamsError: the kind is unknown, or there must be parameters and are none.
-        RequestError: 500, a conversion of theirs failed.
+        FailedRequestError: 500, a conversion of theirs failed.
     """
     if not kind or not reference:
         return [None]

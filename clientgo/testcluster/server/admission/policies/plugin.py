@@ -28,7 +28,7 @@ from clientgo.testcluster.server.auth.users import (
 )
 from clientgo.testcluster.server.objects.admission import Review
 from clientgo.testcluster.server.objects.decoding import read_object
-from clientgo.testcluster.server.resources.errors import RequestError, forbidden
+from clientgo.testcluster.server.resources.errors import FailedRequestError, forbidden
 from clientgo.testcluster.server.resources.registry import ResourceRegistry
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.deep_values import encode
@@ -151,7 +151,7 @@ class AdmissionPolicies:
         """Let the validating policies refuse the write, or warn of it.
 
         Raises:
-            RequestError: one denies the write.
+            FailedRequestError: one denies the write.
         """
         denials: list[tuple[str, str]] = []
         for policy, binding, matched in list(self._matching(_VALIDATING, review)):
@@ -209,7 +209,7 @@ class AdmissionPolicies:
         With ``again`` only those that want to see what webhooks have changed.
 
         Raises:
-            RequestError: one can't be evaluated, and its failurePolicy is Fail.
+            FailedRequestError: one can't be evaluated, and its failurePolicy is Fail.
         """
         if review.obj is None:
             return
@@ -248,7 +248,7 @@ class AdmissionPolicies:
                 if await review.work.run(operator.ne, changed, inputs.obj):
                     read, _ = await review.work.run(read_object, matched, changed)
                     review.obj = await review.resource.from_version(read)
-        except (ParamsError, ExpressionError, RequestError) as error:
+        except (ParamsError, ExpressionError, FailedRequestError) as error:
             if policy.fails:
                 whose = f"policy '{policy.name}' with binding '{binding.name}'"
                 problems.append(f"{whose} denied request: {error}")
@@ -318,7 +318,7 @@ class AdmissionPolicies:
 
 def _denial(
     review: Review, message: str, reason: str, causes: list[str] | None = None
-) -> RequestError:
+) -> FailedRequestError:
     shown = [{"message": text} for text in causes or [message]]
     error = forbidden(review.resource, review.name, message, shown)
     error.reason, error.code = reason, _CODES.get(reason, 422)

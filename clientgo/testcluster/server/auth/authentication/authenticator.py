@@ -63,7 +63,7 @@ class Authenticator:
         """Return the user of a request with this header and checked certificate.
 
         Raises:
-            RequestError: 401, the client shows nothing that is known.
+            FailedRequestError: 401, the client shows nothing that is known.
         """
         if certificate and (user := _user_of_certificate(certificate)):
             return user

@@ -9,7 +9,7 @@ import json
 from typing import Final
 
 from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
-from clientgo.testcluster.server.resources.errors import RequestError
+from clientgo.testcluster.server.resources.errors import FailedRequestError
 
 _NO_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 """What clients choose may not look like HTML, if a browser shows the message."""
@@ -17,7 +17,7 @@ _NO_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _HEADERS: Final = (("x-content-type-options", "nosniff"),)
 
 
-class RefusedError(RequestError):
+class RefusedError(FailedRequestError):
     """A 403 that would not be one, if the user might do what the attributes say."""
 
     attributes: Attributes
@@ -26,7 +26,7 @@ class RefusedError(RequestError):
 class EscalationError(RefusedError):
     """A 403: a user may not grant what it does not hold, as it lacks the verb of the attributes."""
 
-    def __init__(self, refusal: RequestError, attributes: Attributes) -> None:
+    def __init__(self, refusal: FailedRequestError, attributes: Attributes) -> None:
         self.attributes = attributes
         super().__init__(refusal.code, refusal.reason, refusal.message, refusal.details)
 

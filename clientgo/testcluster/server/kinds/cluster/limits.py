@@ -34,7 +34,7 @@ class EvictionStrategy(BuiltinStrategy):
         """Refuse an object of another type.
 
         Raises:
-            RequestError: 400.
+            FailedRequestError: 400.
         """
         if obj.get("apiVersion") == "policy/v1beta1":
             obj["apiVersion"] = resource.api_version

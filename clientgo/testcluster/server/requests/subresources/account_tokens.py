@@ -141,7 +141,7 @@ def _node_of_pod(call: VerbCall, stored: StoredObject) -> dict[str, Reference]:
     """Return the node that a pod runs on; none if there is no such object.
 
     Raises:
-        RequestError: 400, the pod runs as another service account.
+        FailedRequestError: 400, the pod runs as another service account.
     """
     spec = stored.decode()["spec"]
     if (runs_as := spec.get("serviceAccountName", "")) != call.name:

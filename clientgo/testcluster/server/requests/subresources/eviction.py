@@ -20,7 +20,7 @@ from clientgo.testcluster.server.objects.writer import Target
 from clientgo.testcluster.server.requests.options import read_delete_options, write_options
 from clientgo.testcluster.server.requests.verbs import VerbCall, existing, read_body_as
 from clientgo.testcluster.server.resources.errors import (
-    RequestError,
+    FailedRequestError,
     bad_request,
     forbidden,
     internal,
@@ -47,7 +47,7 @@ async def evict(call: VerbCall) -> AnyResponse:
     """Delete a pod, if the disruption budget of the pod allows it.
 
     Raises:
-        RequestError: 429, the budget allows no disruption now.
+        FailedRequestError: 429, the budget allows no disruption now.
     """
     create = write_options(call.request, "CreateOptions")
     eviction = await read_body_as(call, call.state.registry.bodies["Eviction"], create)
@@ -170,11 +170,11 @@ def _check(budget: Object) -> None:
         raise _too_many_requests(why, 0)
 
 
-def _too_many_requests(why: str, retry_after: int) -> RequestError:
+def _too_many_requests(why: str, retry_after: int) -> FailedRequestError:
     details: Object = {"causes": [{"reason": "DisruptionBudget", "message": why}]}
     headers: tuple[tuple[str, str], ...] = ()
     if retry_after:
         details["retryAfterSeconds"] = retry_after
         headers = (("retry-after", str(retry_after)),)
     message = "Cannot evict pod as it would violate the pod's disruption budget."
-    return RequestError(429, "TooManyRequests", message, details, headers)
+    return FailedRequestError(429, "TooManyRequests", message, details, headers)

@@ -32,7 +32,7 @@ from clientgo.testcluster.server.requests.verbs import (
     read_body_as,
 )
 from clientgo.testcluster.server.resources.errors import (
-    RequestError,
+    FailedRequestError,
     bad_request,
     conflict,
     internal,
@@ -51,7 +51,7 @@ def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb
     """Return the handler for a method on a subresource.
 
     Raises:
-        RequestError: 404 for an unknown subresource, 405 for an unsupported verb.
+        FailedRequestError: 404 for an unknown subresource, 405 for an unsupported verb.
     """
     name, _, below = info.subresource.partition("/")
     subresource = resource.subresource(name if name == "proxy" or not below else "")
@@ -138,7 +138,7 @@ async def _refuse(call: VerbCall) -> AnyResponse:
         call = replace(call, name=found[1])
     await existing(call)
     message = f"{name} is not available: the embedded API server runs no pods"
-    raise RequestError(501, "NotImplemented", message)
+    raise FailedRequestError(501, "NotImplemented", message)
 
 
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}

@@ -17,7 +17,7 @@ from clientgo.testcluster.server.http.messages import (
 )
 from clientgo.testcluster.server.requests.options import parse_integer
 from clientgo.testcluster.server.requests.verbs import VerbCall, existing
-from clientgo.testcluster.server.resources.errors import RequestError, bad_request, invalid
+from clientgo.testcluster.server.resources.errors import FailedRequestError, bad_request, invalid
 from clientgo.testcluster.server.resources.resource_type import ResourceType
 
 _OPTIONS = ResourceType("", "v1", "PodLogOptions", "podlogoptions")
@@ -35,8 +35,8 @@ async def read_log(call: VerbCall) -> AnyResponse:
     """Answer what a container has written; nothing (204) before its pod has a node.
 
     Raises:
-        RequestError: 404 if there is no such pod, 400 for a container that is not there or does
-            not run yet, 422 for options that are not valid, 501 if nothing provides logs.
+        FailedRequestError: 404 if there is no such pod, 400 for a container that is not there or
+            does not run yet, 422 for options that are not valid, 501 if nothing provides logs.
     """
     options = _options(call)
     pod = call.resource.decode(await existing(call))
@@ -45,7 +45,7 @@ async def read_log(call: VerbCall) -> AnyResponse:
         return Response(NO_CONTENT, b"", TEXT)
     if call.state.pod_logs is None:
         message = "log is not available: the embedded API server runs no pods"
-        raise RequestError(501, "NotImplemented", message)
+        raise FailedRequestError(501, "NotImplemented", message)
     _check_started(pod, container)
     lines = call.state.pod_logs(pod, container).splitlines(keepends=True)
     tail = options.get("tailLines", len(lines))
@@ -57,7 +57,7 @@ def _options(call: VerbCall) -> dict[str, int]:
     """Return the numbers among the options of a request for a log.
 
     Raises:
-        RequestError: 400, one is no number; 422, one is too small, or two exclude each other.
+        FailedRequestError: 400, one is no number; 422, one is too small, or two exclude each other.
     """
     request = call.request
     options = {

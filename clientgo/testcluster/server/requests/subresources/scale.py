@@ -28,7 +28,7 @@ from clientgo.testcluster.server.requests.verbs import (
     read_configuration,
 )
 from clientgo.testcluster.server.resources.errors import (
-    RequestError,
+    FailedRequestError,
     bad_request,
     internal,
     internal_error,
@@ -64,7 +64,7 @@ async def patch_scale(call: VerbCall) -> AnyResponse:
     """Patch the scale of an object.
 
     Raises:
-        RequestError: 500 for server-side apply to a custom resource, as on a real server.
+        FailedRequestError: 500 for server-side apply to a custom resource, as on a real server.
     """
     if is_apply(call.request):
         return await _apply(call)
@@ -79,7 +79,7 @@ async def patch_scale(call: VerbCall) -> AnyResponse:
             patched |= {"apiVersion": kind.api_version, "kind": kind.kind}
         try:
             read, warnings = read_object(kind, patched, options.field_validation, patch.duplicates)
-        except RequestError as error:
+        except FailedRequestError as error:
             raise invalid_patch(error.message) from error
         call.warnings[:] = warnings
         replicas = (patched.get("spec") or {}).get("replicas")
@@ -162,14 +162,14 @@ def _check_replicas(call: VerbCall, replicas: int) -> None:
         "causes": [error.as_cause()],
     }
     message = f'Scale.autoscaling "{call.name}" is invalid: {error}'
-    raise RequestError(422, "Invalid", message, details)
+    raise FailedRequestError(422, "Invalid", message, details)
 
 
 def _scale_of(call: VerbCall, obj: Object, fields: ScaleFields) -> Object:
     """Return the Scale of an object.
 
     Raises:
-        RequestError: 500, the fields of a custom resource have the wrong types.
+        FailedRequestError: 500, the fields of a custom resource have the wrong types.
     """
     if call.resource.is_custom:
         try:
@@ -202,7 +202,7 @@ def _selector_text(selector: Any) -> str:
     """Return a selector as text, from text, a selector object or a map of labels.
 
     Raises:
-        RequestError: 400, it is no selector.
+        FailedRequestError: 400, it is no selector.
     """
     if isinstance(selector, str):
         return selector
