@@ -114,3 +114,47 @@ class ListWatch:
 
     def watch(self, options: ListOptions, stop: threading.Event) -> WatchStream:
         return self._watch(options, stop)
+
+
+class CheckedSource:
+    """A list-watch for a reflector: raises :class:`ListWatchError` if its code is wrong.
+
+    That is if it returns something else than a list or a stream, or fails by a programming error
+    before the method has worked once; later such an error depends on what the server sent.
+    """
+
+    def __init__(self, source: ListerWatcher[Any], name: str) -> None:
+        self._source = source
+        self._name = name
+        self._worked: set[str] = set()
+
+    def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Any]:
+        answer: Any = self._ask("list", options, stop)
+        metadata = getattr(answer, "metadata", None)
+        if not hasattr(answer, "items") or not hasattr(metadata, "resource_version"):
+            raise self._wrong(
+                f"the list of the list-watch returned {answer!r:.200}, not an ObjectList"
+            )
+        self._worked.add("list")
+        content: ObjectList[Any] = answer
+        return content
+
+    def watch(self, options: ListOptions, stop: threading.Event) -> WatchStream:
+        answer: Any = self._ask("watch", options, stop)
+        if not isinstance(answer, WatchStream):
+            returned = f"the watch of the list-watch returned {answer!r:.200}"
+            raise self._wrong(f"{returned}, not a stream with read and stop")
+        self._worked.add("watch")
+        return answer
+
+    def _ask(self, method: str, options: ListOptions, stop: threading.Event) -> Any:
+        try:
+            return getattr(self._source, method)(options, stop)
+        except PROGRAMMING_ERRORS as error:
+            if method in self._worked:
+                raise
+            problem = f"the {method} of the list-watch raised {type(error).__name__}: {error}"
+            raise self._wrong(problem) from error
+
+    def _wrong(self, problem: str) -> ListWatchError:
+        return ListWatchError(f"{self._name}: {problem}; no retry helps, so it ends")

@@ -29,10 +29,9 @@ from clientgo.cache.reflector.health import (
     ReflectorStatistics,
 )
 from clientgo.cache.reflector.list_watch import (
-    PROGRAMMING_ERRORS,
+    CheckedSource,
     ListerWatcher,
     ListWatchError,
-    WatchStream,
     check_list_watch,
 )
 from clientgo.cache.reflector.options import (
@@ -159,9 +158,7 @@ class Reflector:
         options = options_of(options, keywords)
         clock = options.clock
         self.name: Final = name
-        self._lister_watcher = lister_watcher
-        self._worked: set[str] = set()
-        """The methods of the list-watch that have worked: their code is not wrong altogether."""
+        self._source = CheckedSource(lister_watcher, name)
         self._store = store
         self._target = as_cache_store(store)
         self._versions = store if isinstance(store, VersionStore) else None
@@ -321,8 +318,9 @@ class Reflector:
         self._connection.forget_interruption()
         asked_at = self._clock.monotonic()
         try:
-            content = self._ask("list", state.options, stop)
-        except ListWatchError:
+            content = self._source.list(state.options, stop)
+        except ListWatchError as error:
+            self._health.failed(error)
             raise
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
             return Failed(error, self._clock.monotonic())
@@ -347,8 +345,9 @@ class Reflector:
         try:
             if isinstance(state, OpenWatch):
                 self._check_server(state, stop)
-            stream = self._ask("watch", options, stop)
-        except ListWatchError:
+            stream = self._source.watch(options, stop)
+        except ListWatchError as error:
+            self._health.failed(error)
             raise
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
             return Failed(error, self._clock.monotonic())
@@ -361,28 +360,6 @@ class Reflector:
         _log.debug("%s: %s from version %s", self.name, what, options.resource_version or "now")
         return Opened(asked_at)
 
-    def _ask(self, method: str, options: ListOptions, stop: threading.Event) -> Any:
-        """Call a method of the list-watch; raise ``ListWatchError`` if its code is wrong."""
-        try:
-            answer = getattr(self._lister_watcher, method)(options, stop)
-        except PROGRAMMING_ERRORS as error:
-            if method in self._worked:
-                raise  # it depends on what the server sent
-            problem = f"the {method} of the list-watch raised {type(error).__name__}: {error}"
-            raise self._wrong(problem) from error
-        if not (_is_list(answer) if method == "list" else isinstance(answer, WatchStream)):
-            expected = "an ObjectList" if method == "list" else "a stream with read and stop"
-            raise self._wrong(
-                f"the {method} of the list-watch returned {answer!r:.200}, not {expected}"
-            )
-        self._worked.add(method)
-        return answer
-
-    def _wrong(self, problem: str) -> ListWatchError:
-        error = ListWatchError(f"{self.name}: {problem}; no retry helps, so it ends")
-        self._health.failed(error)
-        return error
-
     def _check_server(self, state: OpenWatch, stop: threading.Event) -> None:
         """Ask a server that was silent for its version, before a watch is resumed.
 
@@ -392,7 +369,7 @@ class Reflector:
         """
         if self._clock.monotonic() - self._news_at < LONGEST_SILENCE:
             return
-        newest = self._lister_watcher.list(ListOptions(limit=1), stop).metadata.resource_version
+        newest = self._source.list(ListOptions(limit=1), stop).metadata.resource_version
         _log.debug("%s: the server is at version %s", self.name, newest)
         if went_back := ServerWentBackError.shown_by(newest, state.memory):
             raise went_back
@@ -517,11 +494,6 @@ class Reflector:
             failed.__cause__ = error
             self._health.failed(failed)
             self._connection.interrupt(failed)
-
-
-def _is_list(answer: Any) -> bool:
-    metadata = getattr(answer, "metadata", None)
-    return hasattr(answer, "items") and hasattr(metadata, "resource_version")
 
 
 def _retry_after(error: BaseException | None) -> float:

@@ -25,8 +25,8 @@ _LONGEST: Final = 30
 PLACES: Final[Mapping[str, tuple[str, str]]] = {
     "request.sent": ("rest/requests/attempts.py", "answer = self._shared.transport.send("),
     "request.answered": ("rest/requests/attempts.py", "code = answer.status"),
-    "list.page": ("cache/reflector/reflector.py", 'self._ask("list"'),
-    "watch.opened": ("cache/reflector/reflector.py", 'self._ask("watch"'),
+    "list.page": ("cache/reflector/reflector.py", "self._source.list(state"),
+    "watch.opened": ("cache/reflector/reflector.py", "self._source.watch("),
     "watch.event": ("cache/reflector/reflector.py", "events = self._connection.read()"),
     "watch.ended": ("cache/reflector/reflector.py", '"watch.ended"'),
     "fifo.append": ("cache/queues/delta_fifo.py", "def _append_locked("),
