@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from clientgo.operator.runs.object_state import TimerKind
+from clientgo.operator.runs.schedule import TimerKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,14 +10,9 @@ from typing import Any
 from clientgo.meta import ObjectName
 from clientgo.observe.trace import NOT_TRACED, Syncing
 from clientgo.operator.retry import RetryState, exponential
-from clientgo.operator.runs.object_state import (
-    FailedRun,
-    ObjectState,
-    RetryInfo,
-    Timer,
-    TimerKind,
-    timer_in,
-)
+from clientgo.operator.runs.object_state import ObjectState
+from clientgo.operator.runs.past_failures import FailedRun, RetryInfo
+from clientgo.operator.runs.schedule import Timer, TimerKind, timer_in
 from clientgo.operator.settings.durations import instant
 from clientgo.util.clock import Clock
 from clientgo.util.copies import uncopyable
@@ -66,13 +61,13 @@ class Run:
     def last_known(self) -> Any:
         """The last state of a deleted object, see :meth:`RunQueue.deleted`."""
         with self._lock:
-            return self.state.last_known
+            return self.state.seen.last_known
 
     @property
     def has_succeeded(self) -> bool:
         """True if an earlier run for the object has succeeded in this process."""
         with self._lock:
-            return self.state.has_succeeded
+            return self.state.seen.has_succeeded
 
     def identify(self, uid: str, version: str = "") -> RetryInfo:
         """Say which object it is, in which version; return what failed before."""
@@ -82,22 +77,22 @@ class Run:
     def is_reported_invalid(self, generation: int) -> bool:
         """Return True if this generation was reported as invalid."""
         with self._lock:
-            return self.state.invalid_reported == generation
+            return self.state.seen.invalid_reported == generation
 
     def reported_invalid(self, generation: int) -> None:
         """Note that this generation was reported as invalid."""
         with self._lock:
-            self.state.invalid_reported = generation
+            self.state.seen.invalid_reported = generation
 
     def initialised(self, generation: int) -> int:
         """Count an initialisation of a generation; return how many that makes in a row."""
         with self._lock:
-            return self.state.initialised(generation)
+            return self.state.seen.initialised(generation)
 
     def settled(self) -> None:
         """Note that the object needed no initialisation."""
         with self._lock:
-            self.state.settled()
+            self.state.seen.settled()
 
     # How it went
 

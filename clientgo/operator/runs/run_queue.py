@@ -122,7 +122,7 @@ class RunQueue:
             state = self._state_locked(key)
             wait = state.own_write(now, version)
             self._schedule_locked(key, state, now)
-            return state.self_wakes, wait or 0.0
+            return state.wakes.own_in_a_row, wait or 0.0
 
     def wake_failed(self, after: float) -> None:
         """Run every object whose last run failed, so many seconds from now at the latest."""
@@ -153,7 +153,7 @@ class RunQueue:
         now = self._clock.monotonic()
         with self._lock:
             state = self._state_locked(key)
-            state.last_known = last_known
+            state.seen.last_known = last_known
             state.trigger(now, 0)
             self._schedule_locked(key, state, now)
 
@@ -275,10 +275,10 @@ class RunQueue:
                 due=None if following is None else following[0],
                 timer=None if state.timer is None else state.timer.kind,
                 holds={} if state.running else state.holds(now),
-                attempt=state.attempt,
+                attempt=state.retry_info().attempt,
                 exhausted=state.exhausted,
                 last_error=state.last_error,
-                self_wakes=state.self_wakes,
+                self_wakes=state.wakes.own_in_a_row,
             )
 
     def depths(self) -> dict[int, int]:

@@ -13,7 +13,7 @@ from clientgo.meta import ObjectName
 from clientgo.operator import RateLimit, retry
 from clientgo.operator.errors import AlreadyStartedError, ConfigError
 from clientgo.operator.runs import FailedRun, Run, RunQueue, RunSettings
-from clientgo.operator.runs.object_state import EVENT_FAILURES_WITHOUT_WAIT
+from clientgo.operator.runs.past_failures import EVENT_FAILURES_WITHOUT_WAIT
 from clientgo.sharding import Ownership
 from clientgo.testing import FakeClock
 
