@@ -16,30 +16,20 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.cache.kind_cache import KindCache
-from clientgo.operator.cache.object_cache import api_resource
-from clientgo.operator.cache.scope import EVERYWHERE, Namespaces, NamespaceSet, namespace_set
+from clientgo.operator.cache.scope import Namespaces, NamespaceSet, namespace_set
 from clientgo.operator.controller.cycle import Cycle
-from clientgo.operator.controller.declaration import AUTOMATIC, ControllerConfig, Declaration
+from clientgo.operator.controller.declaration import Declaration
 from clientgo.operator.controller.namespace_changes import NamespaceChanges
 from clientgo.operator.controller.parts import ControllerParts, Services
 from clientgo.operator.controller.sources import ControllerSources, SourceHealth
-from clientgo.operator.errors import ConfigError, DeclarationError
-from clientgo.operator.finalizers import checked_finalizer, default_finalizer
-from clientgo.operator.metrics import ControllerMetrics, queue_metrics
-from clientgo.operator.reconciler import Shape
+from clientgo.operator.errors import ConfigError
 from clientgo.operator.runs import (
-    RunDeadlines,
     RunQueue,
     RunQueueStatistics,
-    RunSettings,
     Timers,
 )
-from clientgo.operator.runs.run_fields import current_run
-from clientgo.operator.settings.labels import selector_of
 from clientgo.operator.sources.source import Source
-from clientgo.operator.status_report import StateKeeper, StatusNotes
 from clientgo.util.copies import uncopyable
-from clientgo.util.wait import StopEvent
 
 if TYPE_CHECKING:
     from clientgo.operator.controller.explanation import Explanation
@@ -78,89 +68,24 @@ class Controller(Generic[P]):
         self,
         services: Services,
         declaration: Declaration,
-        shape: Shape,
-        config: ControllerConfig,
-        keeper: StateKeeper | None = None,
+        parts: ControllerParts,
+        sources: ControllerSources,
+        queue: RunQueue,
+        timers: Timers,
     ) -> None:
-        _check_deletion(shape, config)
         self.services = services
         self.declaration = declaration
-        self.config = config
-        self.name = config.name
-        self.primary: APIResource = api_resource(declaration.primary)
-        self.metrics = ControllerMetrics(
-            self.name,
-            services.metrics,
-            per_namespace=services.metrics_per_namespace,
-            sink=services.sink,
-        )
-        client = services.client.as_manager(self.name).written_by(current_run)
-        namespaces = _namespaces_of(self.primary, config, services.namespaces)
-        self._sources = ControllerSources(config, declaration, services, client, namespaces)
-        stopping = StopEvent()
-        if shape.is_async:
-            services.event_loop()  # it is made now, and not by the first run
-        self._timers = Timers(f"{self.name}-timers", services.clock)
-        finalizer = None if shape.cleanup is None else _finalizer_of(self.primary, config)
-        self.parts = ControllerParts(
-            controller=self.name,
-            primary=self.primary,
-            client=client,
-            recorder=services.recorder(self.name),
-            clock=services.clock,
-            values=services.values,
-            secondaries=self._sources.secondaries,
-            event_loop=services.event_loop,
-            config=config,
-            shape=shape,
-            finalizer=finalizer,
-            finalizers=_all_finalizers(shape, finalizer),
-            cache=services.cache.declare(declaration.primary, declaration.projection),
-            selector=selector_of(config.labels),
-            notes=StatusNotes(
-                declaration.primary,
-                config.name,
-                config.reporter,
-                generation_aware=config.generation_aware,
-                keeper=keeper,
-            ),
-            keeper=keeper,
-            metrics=self.metrics,
-            deadlines=RunDeadlines(
-                self.name,
-                config.reconcile_timeout,
-                stopping,
-                self._timers,
-                services.clock,
-                until_deleted=config.cancel_on_deletion,
-            ),
-            stopping=stopping,
-        )
-        self.queue = RunQueue(
-            self.name,
-            Cycle(self.parts),
-            RunSettings(
-                retry=config.retry,
-                max_interval=config.max_interval or 0.0,
-                rate_limit=config.rate_limit,
-            ),
-            stopping=stopping,
-            ownership=services.ownership,
-            on_crash=services.crashed,
-            metrics=queue_metrics(self.name, services.metrics),
-            clock=services.clock,
-        )
-        self._sources.declare(
-            shape,
-            self.queue,
-            self.metrics,
-            self._timers,
-            finalizers=bool(self.parts.finalizers),
-            wakes=None if keeper is None else keeper.wakes(),
-            deleting=self.parts.deadlines.deleted,
-        )
-        self._namespace_changes = NamespaceChanges(self.parts, self.queue, self._sources)
-        self.primary_cache.on_recovery(lambda: self.queue.wake_failed(WAKE_DELAY))
+        self.parts = parts
+        self.config = parts.config
+        self.name = parts.controller
+        self.primary: APIResource = parts.primary
+        self.metrics = parts.metrics
+        self.queue = queue
+        self._sources = sources
+        self._timers = timers
+        self._cycle = Cycle(parts)
+        self._namespace_changes = NamespaceChanges(parts, queue, sources)
+        self.primary_cache.on_recovery(lambda: queue.wake_failed(WAKE_DELAY))
 
     # What it is
 
@@ -246,7 +171,7 @@ class Controller(Generic[P]):
         count = self.config.workers
         self.metrics.workers(count)
         threads = min(count, ASYNC_THREADS) if self.parts.shape.is_async else None
-        self.queue.start(count, threads=threads)
+        self.queue.start(self._cycle, count, threads=threads)
         _log.info("%s: started %d worker%s", self.name, count, "s" * (count > 1))
 
     def begin_stop(self) -> None:
@@ -315,41 +240,3 @@ class Controller(Generic[P]):
             self.queue.threads_alive(),
             stuck=endless >= self.config.workers,
         )
-
-
-def _check_deletion(shape: Shape, config: ControllerConfig) -> None:
-    if config.on_deleted and (shape.cleanup is not None or shape.reconcile is None):
-        raise DeclarationError(
-            f"controller {config.name}: on_deleted calls reconcile(self, ctx, obj) with what is "
-            "gone already; it goes together neither with cleanup nor with reconcile_key"
-        )
-
-
-def _all_finalizers(shape: Shape, own: str | None) -> tuple[str, ...]:
-    named = shape.finalizers.names()
-    if own is None:
-        return named
-    if own in named:
-        raise DeclarationError(f"finalizer {own!r} is that of cleanup; register another name")
-    return (*named, own)
-
-
-def _finalizer_of(primary: APIResource, config: ControllerConfig) -> str:
-    if config.finalizer is None:
-        raise DeclarationError(
-            f"controller {config.name}: without a finalizer the clean-up would never be called; "
-            "leave finalizer=... out, or remove cleanup and the dependents that have to be deleted"
-        )
-    if config.finalizer == AUTOMATIC:
-        return default_finalizer(primary)
-    return checked_finalizer(config.finalizer, config.name)
-
-
-def _namespaces_of(
-    primary: APIResource, config: ControllerConfig, managers: NamespaceSet
-) -> NamespaceSet:
-    if config.namespaces is None:
-        return managers if primary.namespaced else EVERYWHERE
-    if not primary.namespaced:
-        raise ConfigError(f"controller {config.name}: {primary.kind} has no namespaces")
-    return namespace_set(config.namespaces)

@@ -20,7 +20,7 @@ from clientgo.operator.controller.parts import Services
 from clientgo.operator.errors import CacheSyncTimeoutError, CancelledError, DeclarationError
 from clientgo.operator.mappers import MapContext, by_name, mapped_keys
 from clientgo.operator.metrics import ControllerMetrics
-from clientgo.operator.predicates import Predicate, all_of, worth_a_reconcile
+from clientgo.operator.predicates import Predicate, all_of
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.runs import RunQueue, Timers
 from clientgo.operator.sources.kind_source import KindSource
@@ -44,18 +44,28 @@ class SourceHealth:
 
 
 class ControllerSources:
-    """Thread-safe. ``declare`` comes first.
+    """What a declaration and a reconciler name, for one queue. Thread-safe.
 
     ``namespaces`` is where the primaries are; the set of ``""`` alone is everywhere.
+    ``default_predicates`` are those of the primaries beside the declared ones; ``deleting`` is
+    called for a primary that is being deleted, or gone. Raises ``DeclarationError`` for what cannot
+    work.
     """
 
     def __init__(
         self,
         config: ControllerConfig,
         declaration: Declaration,
+        shape: Shape,
         services: Services,
+        *,
         client: CachedClient,
         namespaces: NamespaceSet,
+        queue: RunQueue,
+        metrics: ControllerMetrics,
+        timers: Timers,
+        default_predicates: list[Predicate],
+        deleting: Callable[[ObjectName], object],
     ) -> None:
         self.namespaces = namespaces
         self.started = False
@@ -70,63 +80,26 @@ class ControllerSources:
         self._context = MapContext(self._primary, services.client)
         self._lock = threading.RLock()
         self._sources: dict[str, tuple[Source, EventRouter]] = {}
-        self._primary_predicates: list[Predicate] = []
         self._stop = threading.Event()
-
-    def declare(
-        self,
-        shape: Shape,
-        queue: RunQueue,
-        metrics: ControllerMetrics,
-        timers: Timers,
-        *,
-        finalizers: bool,
-        deleting: Callable[[ObjectName], object],
-        wakes: Predicate | None = None,
-    ) -> None:
-        """Make the sources that the declaration and the reconciler name, for a queue.
-
-        ``wakes`` is a predicate for the primaries beside those that are declared.
-        Raises ``DeclarationError`` for what cannot work.
-        """
         self._routing = Routing(
-            controller=self._name,
+            controller=config.name,
             queue=queue,
             context=self._context,
             namespaces=lambda: self.namespaces,
             metrics=metrics,
             timers=timers,
-            clock=self._services.clock,
+            clock=services.clock,
         )
-        declaration = self._declaration
-        primary = KindSource(
-            declaration.primary,
-            mapper=by_name(),
-            follow_namespaces=True,
-            labels=self._config.labels,
-            project=declaration.projection,
-            name=PRIMARY,
-        )
-        router = PrimaryRouter(
-            self._routing,
-            PRIMARY,
-            by_key=shape.reconcile_key is not None,
-            on_deleted=self._config.on_deleted,
-            deleting=deleting,
-            mapper=primary.mapper,
-            predicate=self._primary_predicate(finalizers, wakes),
-            own_writes=self._own_writes_of(primary),
-        )
-        self._add_locked(primary, router)
-        reads = [
-            KindSource(
-                kind, mapper=None, follow_namespaces=True, name=f"reads-{api_resource(kind).plural}"
-            )
-            for kind in declaration.reads
+        self._primary_predicates = [
+            *default_predicates,
+            *declaration.primary_predicates,
+            *declaration.predicates,
         ]
+        primary = self._primary_source()
+        self._add_locked(primary, self._primary_router(primary, shape, deleting))
         own = [s.unstarted() if isinstance(s, KindSource) else s for s in declaration.sources]
-        extra: Iterable[Source] = () if shape.sources is None else shape.sources(self._services)
-        for source in (*reads, *own, *extra):  # mappers of the others may read what is read
+        extra: Iterable[Source] = () if shape.sources is None else shape.sources(services)
+        for source in (*map(_reader_of, declaration.reads), *own, *extra):
             self._add_locked(source, self._router_of(source))
 
     def all(self) -> list[Source]:
@@ -314,14 +287,29 @@ class ControllerSources:
     def _own_writes_of(self, source: KindSource) -> OwnWrites:
         return self._services.cache.declare(source.kind, source.project).own_writes
 
-    def _primary_predicate(self, finalizers: bool, wakes: Predicate | None) -> Predicate | None:
-        parts = [] if wakes is None else [wakes]
-        if self._config.default_filter and self._config.generation_aware:
-            parts.append(worth_a_reconcile(minds_finalizers=finalizers))
-        parts += self._declaration.primary_predicates
-        parts += self._declaration.predicates
-        self._primary_predicates = parts
-        return all_of(*parts) if parts else None
+    def _primary_source(self) -> KindSource:
+        return KindSource(
+            self._declaration.primary,
+            mapper=by_name(),
+            follow_namespaces=True,
+            labels=self._config.labels,
+            project=self._declaration.projection,
+            name=PRIMARY,
+        )
+
+    def _primary_router(
+        self, primary: KindSource, shape: Shape, deleting: Callable[[ObjectName], object]
+    ) -> PrimaryRouter:
+        return PrimaryRouter(
+            self._routing,
+            PRIMARY,
+            by_key=shape.reconcile_key is not None,
+            on_deleted=self._config.on_deleted,
+            deleting=deleting,
+            mapper=primary.mapper,
+            predicate=all_of(*self._primary_predicates) if self._primary_predicates else None,
+            own_writes=self._own_writes_of(primary),
+        )
 
     def _start(self, source: Source) -> None:
         context = SourceContext(
@@ -345,6 +333,12 @@ class ControllerSources:
         if not self.started:
             return SourceHealth(source.name, False, namespaces, None)
         return SourceHealth(source.name, source.wait_synced(0.0), namespaces, source.healthy())
+
+
+def _reader_of(kind: Any) -> KindSource:
+    """Return the source of a kind that is only read: mappers of the others may read it too."""
+    name = f"reads-{api_resource(kind).plural}"
+    return KindSource(kind, mapper=None, follow_namespaces=True, name=name)
 
 
 def _passes(predicate: Predicate, event: CreateEvent) -> bool:

@@ -24,6 +24,7 @@ from clientgo.operator.client.configured_client import ClientOptions, client_of
 from clientgo.operator.client.events import EventPublisher
 from clientgo.operator.client.live_client import CachedClient, LiveClient
 from clientgo.operator.controller import Controller, ControllerHealth
+from clientgo.operator.controller.assembly import controller_of
 from clientgo.operator.controller.builder import ControllerBuilder
 from clientgo.operator.controller.declaration import ControllerSettings, Declaration, declaration_of
 from clientgo.operator.controller.parts import Services
@@ -404,7 +405,9 @@ class Manager:
         with self._life.lock:
             self._life.check_not_stopped()
             self._registry.check_new(config.name, allow_duplicate=config.allow_duplicate_name)
-            controller: Controller[Any] = Controller(services, declaration, shape, config, keeper)
+            controller: Controller[Any] = controller_of(
+                services, declaration, shape, config, keeper
+            )
             self._registry.add(controller)
         if shape.setup is not None:
             shape.setup(self)

@@ -51,16 +51,15 @@ class RunQueueStatistics:
 
 @uncopyable("it has locks; make one in each process")
 class RunQueue:
-    """Runs ``work(run)`` for triggered objects, ``workers`` at a time. Thread-safe.
+    """Runs the work of :meth:`start` for triggered objects. Thread-safe.
 
-    ``work`` ends by calling one of the run's methods. It handles its own failures: if it raises
+    ``work(run)`` ends by calling one of the run's methods. It handles its own failures: if it raises
     anyway, the queue stops, and ``on_crash`` is called with the error.
     """
 
     def __init__(
         self,
         name: str,
-        work: Work,
         settings: RunSettings,
         *,
         stopping: threading.Event | None = None,
@@ -73,7 +72,6 @@ class RunQueue:
         self.settings = settings
         self.cancelled = stopping or threading.Event()
         """Set when the queue stops: runs should end."""
-        self._work = work
         self._on_crash = on_crash
         self._clock = clock
         self._ownership = ownership
@@ -179,7 +177,7 @@ class RunQueue:
 
     # Running
 
-    def start(self, workers: int, *, threads: int | None = None) -> None:
+    def start(self, work: Work, workers: int, *, threads: int | None = None) -> None:
         """Run so many objects at a time, each in a thread of its own.
 
         With ``threads`` so many begin the runs, and ``work`` only begins them: ``run.over()`` ends
@@ -189,9 +187,9 @@ class RunQueue:
             if self._workers is not None:
                 raise AlreadyStartedError(f"the workers of {self.name} run already")
             made: Workers = (
-                ThreadWorkers(self, self._work, workers)
+                ThreadWorkers(self, work, workers)
                 if threads is None
-                else AsyncWorkers(self, self._work, threads, at_a_time=workers)
+                else AsyncWorkers(self, work, threads, at_a_time=workers)
             )
             made.start()
             self._workers = made

@@ -98,7 +98,7 @@ class Schedule:
         return timer.kind
 
     def or_requeue(self, retry: Timer | None, now: float) -> Timer | None:
-        """Return the timer of a failed run: not later than a requeue, if the policy waits longer."""
+        """Return the timer of a failed run, which is not later than a requeue."""
         if retry is not None and retry.kind is TimerKind.ASKED:
             return retry
         due = self._requeue_due(now)

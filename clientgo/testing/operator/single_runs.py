@@ -29,6 +29,7 @@ from clientgo.operator.addons.dependents import with_dependents
 from clientgo.operator.cache import EVERYWHERE, api_resource
 from clientgo.operator.client import CachedClient
 from clientgo.operator.controller import Controller, Cycle, Declaration, Services, declaration_of
+from clientgo.operator.controller.assembly import controller_of
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.manager import Manager
 from clientgo.operator.reconciler import Shape, shape_of
@@ -134,7 +135,7 @@ class _Bench:
         self._loop: EventLoop | None = None
         shape = shape_of(reconciler, config.name)
         shape = self._noting(with_dependents(shape, declaration, config.name, clock))
-        self._controller: Controller[Any] = Controller(
+        self._controller: Controller[Any] = controller_of(
             services, declaration, shape, config, keeper_of(declaration, shape, config.name)
         )
         if shape.setup is not None:

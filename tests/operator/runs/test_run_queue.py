@@ -33,10 +33,10 @@ class Engine:
         self.priorities: list[int] = []
         self._answer = answer or (lambda run: run.succeeded())
         settings.setdefault("retry", retry.generic())
-        self.queue = RunQueue("test", self._work, RunSettings(**settings), clock=self.clock)
+        self.queue = RunQueue("test", RunSettings(**settings), clock=self.clock)
 
     def start(self, workers: int = 1) -> Engine:
-        self.queue.start(workers)
+        self.queue.start(self._work, workers)
         return self
 
     def settle(self) -> None:
@@ -232,7 +232,7 @@ def test_a_stop_begins_nothing_and_waits_for_what_is_in_hand(
 def test_workers_start_once(engine: Callable[..., Engine]) -> None:
     queue = engine().start()
     with pytest.raises(AlreadyStartedError):
-        queue.queue.start(1)
+        queue.queue.start(print, 1)
 
 
 def test_no_object_runs_more_often_than_its_limit_allows(engine: Callable[..., Engine]) -> None:
@@ -344,12 +344,12 @@ def test_objects_of_other_processes_do_not_run() -> None:
         run.succeeded()
 
     settings = RunSettings(retry=retry.generic())
-    queue = RunQueue("test", work, settings, ownership=ownership, clock=clock)
+    queue = RunQueue("test", settings, ownership=ownership, clock=clock)
     queue.trigger(theirs)
     queue.deleted(theirs, None)
     assert queue.statistics().known == 0
     queue.trigger(ours)
-    queue.start(1)
+    queue.start(work, 1)
     clock.wait_for(lambda: bool(ran) and not ownership.busy())
     assert ran == [ours]
     assert busy == [{shards[ours]}]
@@ -374,11 +374,11 @@ def test_deleted_objects_of_a_shard_that_is_taken_run() -> None:
         run.gone()
 
     settings = RunSettings(retry=retry.generic())
-    queue = RunQueue("test", work, settings, ownership=ownership, clock=clock)
+    queue = RunQueue("test", settings, ownership=ownership, clock=clock)
     queue.note_deleted(A, "last state")
     queue.deleted(A, "last state")
     queue.note_deleted(B)
-    queue.start(1)
+    queue.start(work, 1)
     ownership.grant(frozenset(range(8)))
     queue.recall(lambda _key: True)
     clock.wait_for(lambda: len(ran) == 2)

@@ -27,11 +27,13 @@ class Elsewhere:
         self.clock = FakeClock()
         self.queue = RunQueue(
             "test",
-            self._work,
             RunSettings(retry=retry.generic()),
             clock=self.clock,
             on_crash=self.crashes.append,
         )
+
+    def start(self, workers: int, threads: int) -> None:
+        self.queue.start(self._work, workers, threads=threads)
 
     def wait_for(self, count: int) -> list[str]:
         with self.changed:
@@ -58,7 +60,7 @@ def elsewhere() -> Iterator[Elsewhere]:
 def test_one_thread_begins_as_many_runs_as_there_are_workers(elsewhere: Elsewhere) -> None:
     for key in KEYS:
         elsewhere.queue.trigger(key)
-    elsewhere.queue.start(3, threads=1)
+    elsewhere.start(3, threads=1)
     assert elsewhere.wait_for(3) == ["a", "b", "c"]
     assert elsewhere.queue.statistics().running == 3
     assert elsewhere.queue.statistics().ready == 1
@@ -68,7 +70,7 @@ def test_one_thread_begins_as_many_runs_as_there_are_workers(elsewhere: Elsewher
 
 def test_a_trigger_during_a_run_is_one_more_run_when_it_is_over(elsewhere: Elsewhere) -> None:
     elsewhere.queue.trigger(A)
-    elsewhere.queue.start(3, threads=1)
+    elsewhere.start(3, threads=1)
     elsewhere.wait_for(1)
     elsewhere.queue.trigger(A)
     elsewhere.queue.trigger(A)
@@ -82,7 +84,7 @@ def test_an_object_that_is_forgotten_and_there_again_waits_for_its_old_run(
     elsewhere: Elsewhere,
 ) -> None:
     elsewhere.queue.trigger(A)
-    elsewhere.queue.start(3, threads=1)
+    elsewhere.start(3, threads=1)
     elsewhere.wait_for(1)
     elsewhere.queue.forget(A)
     elsewhere.queue.trigger(A)
@@ -94,7 +96,7 @@ def test_an_object_that_is_forgotten_and_there_again_waits_for_its_old_run(
 
 def test_the_stop_waits_for_the_end_and_names_what_does_not_end(elsewhere: Elsewhere) -> None:
     elsewhere.queue.trigger(A)
-    elsewhere.queue.start(3, threads=1)
+    elsewhere.start(3, threads=1)
     elsewhere.wait_for(1)
     assert elsewhere.queue.stop(0.01) == ["test default/a"]
     elsewhere.end(0)
@@ -103,7 +105,7 @@ def test_the_stop_waits_for_the_end_and_names_what_does_not_end(elsewhere: Elsew
 
 def test_what_a_run_must_not_raise_stops_the_queue(elsewhere: Elsewhere) -> None:
     elsewhere.queue.trigger(A)
-    elsewhere.queue.start(3, threads=1)
+    elsewhere.start(3, threads=1)
     elsewhere.wait_for(1)
     failure = SystemExit()
     elsewhere.end(0, failure)
@@ -115,7 +117,7 @@ def test_a_trace_has_the_end_of_the_run_and_not_of_its_first_step(elsewhere: Els
     with tracing(recorder := Recorder()):
         elsewhere = Elsewhere()
         elsewhere.queue.trigger(A)
-        elsewhere.queue.start(1, threads=1)
+        elsewhere.start(1, threads=1)
         elsewhere.wait_for(1)
         assert "sync.end" not in [hop.hop for hop in recorder.hops()]
         elsewhere.end(0)

@@ -77,7 +77,6 @@ class ObjectTask:
         """What has begun and has not ended, also after its object is gone."""
         self._queue = RunQueue(
             name,
-            self._work,
             RunSettings(retry=declaration.retry, max_interval=0.0),
             stopping=StopEvent(),
             ownership=services.ownership,
@@ -158,7 +157,7 @@ class ObjectTask:
     def start(self) -> None:
         daemons = self._declaration.interval is None
         at_a_time = _UNLIMITED if daemons else self._declaration.workers
-        self._queue.start(at_a_time, threads=1 if self._goes_on else None)
+        self._queue.start(self._work, at_a_time, threads=1 if self._goes_on else None)
 
     def begin_stop(self) -> None:
         """Tell all to end; does not block."""
