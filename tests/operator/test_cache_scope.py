@@ -9,7 +9,6 @@ import pytest
 
 from clientgo.operator import ALL, OWN, CacheScope
 from clientgo.operator.cache import namespaces_from_env
-from clientgo.operator.cache import scope as scopes
 from clientgo.operator.cache.scope import (
     EVERYWHERE,
     KindScope,
@@ -18,6 +17,7 @@ from clientgo.operator.cache.scope import (
     own_namespace,
 )
 from clientgo.operator.errors import ConfigError
+from clientgo.rest.config import in_cluster
 
 
 def merged(default: CacheScope, own: CacheScope | None = None, **options: Any) -> KindScope:
@@ -103,7 +103,7 @@ def test_the_own_namespace_is_that_of_the_pod(
 ) -> None:
     """OP-NS-03: from its service account, then the environment; else it is an error."""
     token = tmp_path / "namespace"
-    monkeypatch.setattr(scopes, "NAMESPACE_FILE", token)
+    monkeypatch.setattr(in_cluster, "SERVICE_ACCOUNT", str(tmp_path))
     monkeypatch.delenv("POD_NAMESPACE", raising=False)
     monkeypatch.delenv("NAMESPACE", raising=False)
     with pytest.raises(ConfigError, match="set POD_NAMESPACE"):

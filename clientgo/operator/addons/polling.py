@@ -13,19 +13,22 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias, overload
 
 from clientgo.cache import Latch
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import NamespaceSet
-from clientgo.operator.errors import DeclarationError, Retry
+from clientgo.operator.errors import AlreadyStartedError, DeclarationError, Retry
+from clientgo.operator.retry import none
+from clientgo.operator.runs import Run, RunQueue, RunSettings
+from clientgo.operator.runs.steps import Outcome
 from clientgo.operator.settings.durations import Duration, positive_seconds
 from clientgo.operator.sources.primaries import ItemCache, ItemId, PrimaryWatch
-from clientgo.operator.sources.source import Sink, SourceContext, ThreadSource
+from clientgo.operator.sources.source import Sink, Source, SourceContext, ThreadSource
 from clientgo.util.copies import uncopyable
-from clientgo.util.wait import wait_for_event
-from clientgo.workqueue import DelayingQueue
+from clientgo.util.wait import StopEvent, wait_for_event
 
 _FIRST_POLL: Final = 0.2
 """Seconds until a coroutine runs again that came before the first answer about its object."""
@@ -89,10 +92,11 @@ class PollingSource(ThreadSource):
 
 
 @uncopyable("it has threads; make one in each process")
-class PerResourcePollingSource(ThreadSource):
+class PerResourcePollingSource(Source):
     """Calls ``fetch(primary)`` for each primary; :func:`poll` makes it. Thread-safe.
 
-    A primary that ``when`` excludes is checked again when it changes. Coroutines share one thread.
+    A primary that ``when`` excludes is checked again when it changes. Each poll is a run of a
+    ``RunQueue``, which asks to be repeated; coroutines share one thread.
     """
 
     def __init__(
@@ -106,53 +110,61 @@ class PerResourcePollingSource(ThreadSource):
         kind: Any,
         name: str,
     ) -> None:
-        self._is_async = inspect.iscoroutinefunction(fetch)
-        super().__init__(name, threads=1 if self._is_async else concurrency)
-        self._concurrency = concurrency
-        self._places = threading.Semaphore(concurrency)
-        """One for each coroutine at a time."""
-        self._context: SourceContext | None = None
+        self.name = name
         self.kind = kind
         self.cache = ItemCache(item_id)
+        self._is_async = inspect.iscoroutinefunction(fetch)
+        self._concurrency = concurrency
         self._fetch = fetch
         self._period = period
         self._when = when
-        self._queue: DelayingQueue[ObjectName] = DelayingQueue()
-        self._primaries: PrimaryWatch | None = None
+        self._starting = threading.Lock()
+        self._started: _Started | None = None
         self._lock = threading.Lock()
         self._asked: set[ObjectName] = set()
         """The primaries that are being polled, or have their time."""
         self._troubles: dict[ObjectName, str] = {}
 
     def start(self, context: SourceContext, sink: Sink) -> None:
-        if self._primaries is None:
-            self._queue = DelayingQueue(clock=context.clock, add_cancels_delay=True)
-        super().start(context, sink)
-        self._primaries = PrimaryWatch(context, self._disappeared, self._appeared)
+        with self._starting:
+            if self._started is not None:
+                raise AlreadyStartedError(f"source {self.name} runs already")
+            settings = RunSettings(none(), max_interval=0.0)
+            stop = StopEvent()
+            queue = RunQueue(f"source-{self.name}", settings, stopping=stop, clock=context.clock)
+            context = replace(context, stop=stop)
+            primaries = PrimaryWatch(context, self._disappeared, partial(self._appeared, queue))
+            started = self._started = _Started(context, sink, queue, primaries)
+            threads = 1 if self._is_async else None
+            queue.start(partial(self._work, started), self._concurrency, threads=threads)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
         """Every primary is known; the answers about them are fetched when they are read."""
-        return self._primaries is not None and self._primaries.wait_synced(timeout, stop)
+        started = self._started
+        return started is not None and started.primaries.wait_synced(timeout, stop)
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
-        if self._primaries is not None:
-            self._primaries.change_namespaces(namespaces)
+        if self._started is not None:
+            self._started.primaries.change_namespaces(namespaces)
             self.cache.keep_only(namespaces)
 
     def stop(self) -> None:
-        if self._primaries is not None:
-            self._primaries.stop()
-        self._queue.shut_down()
-        super().stop()
+        started = self._started
+        if started is None:
+            return
+        started.primaries.stop()
+        started.queue.stop()
         with self._lock:
             self._asked.clear()
-        self._primaries = None
+        self._started = None
 
     def healthy(self) -> str | None:
         with self._lock:
             for key, trouble in self._troubles.items():
                 return f"{key}: {trouble}"
-        return super().healthy()
+        started = self._started
+        works = started is not None and started.queue.threads_alive()
+        return None if works else "its thread does not run"
 
     def secondaries(self, key: ObjectName) -> list[Any]:
         """Return the items of a primary; polls if that was not done yet.
@@ -165,52 +177,33 @@ class PerResourcePollingSource(ThreadSource):
                 self._learn(key, self._answer(self._fetch_now(key, primary))[0])
         return self.cache.items(key)
 
-    def work(self, context: SourceContext, sink: Sink) -> None:
-        self._context = context
-        if self._is_async:
-            self._work_async(context, sink)
-            return
-        queue = self._queue
-        for key in queue.items():
-            primary = None if context.stop.is_set() else self._begin(key)
-            if primary is not None:
-                delay = self._finish(key, partial(self._fetch, primary), sink)
-                queue.add_after(key, delay)
+    def _work(self, started: _Started, run: Run) -> None:
+        """Poll for a primary whose time has come; a coroutine goes on without this thread."""
+        primary = self._begin(run.key)
+        if primary is None:
+            run.gone()
+            if self._is_async:
+                run.over()
+        elif self._is_async:
+            context = started.context
+            name = f"{context.controller} source {self.name} {run.key}"
+            ended = partial(self._over, started.sink, run)
+            context.event_loop().start(name, self._fetch(primary), ended, context.stop)
+        else:
+            self._finish(started.sink, run, partial(self._fetch, primary))
 
-    def _work_async(self, context: SourceContext, sink: Sink) -> None:
-        """Start a coroutine for each primary whose time has come, and see all of them end."""
-        queue, loop = self._queue, context.event_loop()
+    def _over(self, sink: Sink, run: Run, outcome: Outcome) -> None:
+        self._finish(sink, run, outcome)
+        run.over()
 
-        def ended(key: ObjectName, outcome: Callable[[], Any]) -> None:
-            if not context.stop.is_set():
-                queue.add_after(key, self._finish(key, outcome, sink))
-            queue.done(key)
-            self._places.release()
-
-        while True:
-            self._places.acquire()
-            key, shutting_down = queue.get()
-            if shutting_down:
-                break
-            primary = None if context.stop.is_set() else self._begin(key)
-            if primary is None:
-                queue.done(key)
-                self._places.release()
-                continue
-            name = f"{context.controller} source {self.name} {key}"
-            loop.start(name, self._fetch(primary), partial(ended, key), context.stop)
-        for _ in range(self._concurrency - 1):
-            self._places.acquire()
-        self._places.release(self._concurrency)
-
-    def _appeared(self, key: ObjectName, primary: Any) -> None:
+    def _appeared(self, queue: RunQueue, key: ObjectName, primary: Any) -> None:
         if self._when is not None and not self._when(primary):
             return
         with self._lock:
             if key in self._asked:
                 return
             self._asked.add(key)
-        self._queue.add(key)
+        queue.trigger(key)
 
     def _disappeared(self, key: ObjectName) -> None:
         self.cache.forget(key)
@@ -229,20 +222,23 @@ class PerResourcePollingSource(ThreadSource):
             self._asked.add(key)
         return primary
 
-    def _finish(self, key: ObjectName, fetched: Callable[[], Any], sink: Sink) -> float:
-        """Take the answer about a primary; return the seconds until the next poll."""
+    def _finish(self, sink: Sink, run: Run, fetched: Outcome) -> None:
+        """Take the answer about a primary, and ask for the next poll."""
         try:
             items, period = self._answer(fetched())
-            if self._learn(key, items):
-                sink.enqueue(key)
+            if self._learn(run.key, items):
+                sink.enqueue(run.key)
         except Exception as error:  # noqa: BLE001 - the next poll may be answered
+            run.succeeded(self._period)
+            if self._stops():
+                return  # the poll itself was stopped
             with self._lock:
-                self._troubles[key] = f"{type(error).__name__}: {error}"
+                self._troubles[run.key] = f"{type(error).__name__}: {error}"
             sink.failed(error)
-            return self._period
-        with self._lock:
-            self._troubles.pop(key, None)
-        return period
+        else:
+            run.succeeded(period)
+            with self._lock:
+                self._troubles.pop(run.key, None)
 
     def _learn(self, key: ObjectName, items: list[Any]) -> bool:
         """Keep an answer; return True if it is a change. The primary may be gone by now."""
@@ -252,12 +248,12 @@ class PerResourcePollingSource(ThreadSource):
         return changed
 
     def _fetch_now(self, key: ObjectName, primary: Any) -> Any:
-        context = self._context
-        if not self._is_async or context is None:
+        started = self._started
+        if not self._is_async or started is None:
             return self._fetch(primary)
-        if context.event_loop().is_current():
+        if started.context.event_loop().is_current():
             raise Retry(f"source {self.name} has not polled {key} yet", after=_FIRST_POLL)
-        return context.result_of(self.name, self._fetch(primary))
+        return started.context.result_of(self.name, self._fetch(primary))
 
     def _answer(self, answer: Any) -> tuple[list[Any], float]:
         if isinstance(answer, tuple):
@@ -266,7 +262,20 @@ class PerResourcePollingSource(ThreadSource):
         return list(answer), self._period
 
     def _primary(self, key: ObjectName) -> Any | None:
-        return None if self._primaries is None else self._primaries.get(key)
+        return None if self._started is None else self._started.primaries.get(key)
+
+    def _stops(self) -> bool:
+        return self._started is None or self._started.context.stop.is_set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """What a source has while it runs."""
+
+    context: SourceContext
+    sink: Sink
+    queue: RunQueue
+    primaries: PrimaryWatch
 
 
 @overload

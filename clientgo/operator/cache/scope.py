@@ -6,14 +6,12 @@ import enum
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from clientgo.meta.selectors import parse_label_selector
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.settings.durations import Duration
-
-NAMESPACE_FILE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+from clientgo.rest.config.in_cluster import service_account_namespace
 
 
 class Scope(enum.Enum):
@@ -78,11 +76,11 @@ def own_namespace() -> str:
 
     Raises ``ConfigError`` where none says it.
     """
-    try:
-        from_file = NAMESPACE_FILE.read_text().strip()
-    except OSError:
-        from_file = ""
-    found = from_file or os.environ.get("POD_NAMESPACE") or os.environ.get("NAMESPACE")
+    found = (
+        service_account_namespace()
+        or os.environ.get("POD_NAMESPACE")
+        or os.environ.get("NAMESPACE")
+    )
     if not found:
         raise ConfigError(
             "cannot tell the namespace of this process: it does not run in a pod; pass it, or set "

@@ -53,8 +53,8 @@ class RunQueueStatistics:
 class RunQueue:
     """Runs the work of :meth:`start` for triggered objects. Thread-safe.
 
-    ``work(run)`` ends by calling one of the run's methods. It handles its own failures: if it raises
-    anyway, the queue stops, and ``on_crash`` is called with the error.
+    ``work(run)`` ends by calling one of the run's methods. It handles its own failures: if it
+    raises anyway, the queue stops, and ``on_crash`` is called with the error.
     """
 
     def __init__(

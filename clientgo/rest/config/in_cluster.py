@@ -52,13 +52,16 @@ def in_cluster_config() -> RestConfig:
 
 def pod_namespace() -> str:
     """Return the namespace of this pod: of ``POD_NAMESPACE`` or the service account."""
-    if named := os.environ.get("POD_NAMESPACE"):
-        return named
+    return os.environ.get("POD_NAMESPACE") or service_account_namespace() or DEFAULT_NAMESPACE
+
+
+def service_account_namespace() -> str:
+    """Return the namespace of this pod's service account; empty if this is no pod."""
     try:
         with open(_file("namespace"), encoding="utf-8") as file:
-            return file.read().strip() or DEFAULT_NAMESPACE
+            return file.read().strip()
     except (OSError, ValueError):
-        return DEFAULT_NAMESPACE
+        return ""
 
 
 def _address() -> tuple[str, str]:

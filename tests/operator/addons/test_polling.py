@@ -79,8 +79,9 @@ class Poll:
         if isinstance(self.source, PollingSource):
             deadline = self.world.clock.next_deadline()
             return deadline is not None and deadline > self.world.clock.monotonic()
-        statistics = self.source._queue.statistics()
-        return bool(statistics.ready == statistics.processing == 0 < statistics.delayed)
+        assert self.source._started is not None
+        statistics = self.source._started.queue.statistics()
+        return bool(statistics.ready == statistics.running == 0 < statistics.waiting)
 
 
 @pytest.fixture
@@ -259,7 +260,8 @@ def test_a_read_that_comes_first_does_not_keep_the_questions_from_being_asked(
         outside.questions(1)
         source.cache.replace(A, ["read before"])
         source._asked.clear()
-        source._appeared(A, gadget("a"))
+        assert source._started is not None
+        source._appeared(source._started.queue, A, gadget("a"))
         assert outside.questions(1) == ["a"]
 
 
