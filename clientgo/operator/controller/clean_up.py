@@ -23,6 +23,8 @@ from clientgo.operator.runs.steps import Outcome, UserCode
 class CleanUp(Pass):
     """The object is being deleted."""
 
+    __slots__ = ("_done", "_errors", "_kept", "_left")
+
     deleting = True
 
     def __init__(self, *args: Any) -> None:

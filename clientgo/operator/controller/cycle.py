@@ -24,7 +24,7 @@ from clientgo.operator.controller.clean_up import CleanUp
 from clientgo.operator.controller.failures import Failures
 from clientgo.operator.controller.parts import ControllerParts
 from clientgo.operator.controller.passes import Pass
-from clientgo.operator.controller.reconcile_passes import ByKey, Deleted, Reconcile
+from clientgo.operator.controller.reconcile_passes import ByKey, Deleted, Gone, Reconcile
 from clientgo.operator.runs import Run
 from clientgo.operator.runs.run_fields import RunFields
 from clientgo.operator.runs.steps import Outcome, UserCode, take_steps
@@ -55,8 +55,9 @@ class Cycle:
 class ControllerRun:
     """The steps of one run."""
 
+    __slots__ = ("_ctx", "_failures", "_parts", "_pass", "_run", "_started", "fields")
+
     def __init__(self, parts: ControllerParts, failures: Failures, run: Run) -> None:
-        self.name = f"{parts.controller} {run.key}"
         self._parts = parts
         self._failures = failures
         self._run = run
@@ -64,19 +65,16 @@ class ControllerRun:
         self._started = parts.clock.monotonic()
         cancelled, deadline = parts.deadlines.begin(run, self._started)
         self._ctx: Context[Any] = Context(parts, run, cancelled=cancelled, deadline=deadline)
-        self.fields = RunFields(
-            parts.controller, parts.primary, run.key, lambda: self._ctx.reconcile_id
-        )
-        self._ended = "error"
+        self.fields = RunFields(parts.controller, parts.primary, run.key, self._reconcile_id)
         parts.metrics.run_began(run.key)
+
+    @property
+    def name(self) -> str:
+        return f"{self._parts.controller} {self._run.key}"
 
     def begin(self) -> UserCode | None:
         self._pass = self._new_pass()
-        if self._pass is not None:
-            return self._pass.begin()
-        self._run.gone()
-        self._ended = "success"
-        return None
+        return self._pass.begin()
 
     def end(self, outcome: Outcome) -> UserCode | None:
         assert self._pass is not None
@@ -84,7 +82,7 @@ class ControllerRun:
 
     def over(self) -> None:
         parts, run = self._parts, self._run
-        ended = self._ended if self._pass is None else self._pass.ended
+        ended = "error" if self._pass is None else self._pass.ended
         parts.deadlines.end(run)
         parts.metrics.run_ended(run.key, ended, parts.clock.monotonic() - self._started)
 
@@ -94,8 +92,11 @@ class ControllerRun:
         cancelled = self._ctx.cancelled
         return self._parts.stopping if cancelled.is_set() else cancelled
 
-    def _new_pass(self) -> Pass | None:
-        """Return what is to be done for the object; None if there is none, and nothing to do."""
+    def _reconcile_id(self) -> str:
+        return self._ctx.reconcile_id
+
+    def _new_pass(self) -> Pass:
+        """Return what is to be done for the object."""
         parts, run, ctx = self._parts, self._run, self._ctx
         shared = parts.read(run.key)
         if parts.shape.reconcile_key is not None:
@@ -105,7 +106,7 @@ class ControllerRun:
         if shared is None:
             last = run.last_known
             if last is None:
-                return None
+                return Gone(parts, self._failures, ctx, run, None)
             ctx.obj = self.fields.obj = deep_copy(last)
             ctx.deleted = True
             self._identify(last)

@@ -32,6 +32,18 @@ class Pass(ABC):
     none. ``ended`` is how the pass ended, in the words of the metrics.
     """
 
+    __slots__ = (
+        "_ctx",
+        "_failure",
+        "_failures",
+        "_obj",
+        "_parts",
+        "_run",
+        "_shape",
+        "_shared",
+        "ended",
+    )
+
     deleting = False
 
     def __init__(

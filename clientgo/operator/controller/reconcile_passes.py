@@ -44,6 +44,8 @@ MOST_INITIALISATIONS: Final = 3
 class Reconcile(Pass):
     """The object lives."""
 
+    __slots__ = ()
+
     def _begin(self) -> UserCode | None:
         parts, shared = self._parts, self._shared
         missing = [name for name in parts.finalizers if not has_finalizer(shared, name)]
@@ -136,6 +138,8 @@ class Reconcile(Pass):
 class ByKey(Reconcile):
     """A reconciler that is called with the key, whether there is an object or not."""
 
+    __slots__ = ()
+
     def _begin(self) -> UserCode:
         assert self._shape.reconcile_key is not None
         return partial(self._shape.reconcile_key, self._ctx, self._ctx.key)
@@ -150,9 +154,24 @@ class ByKey(Reconcile):
 class Deleted(Pass):
     """The object is gone: a controller with ``on_deleted`` runs once more, with its last state."""
 
+    __slots__ = ()
+
     def _begin(self) -> UserCode:
         assert self._shape.reconcile is not None
         return partial(self._shape.reconcile, self._ctx, self._obj)
 
     def _end(self, outcome: Outcome) -> None:
         self._succeed(self._result_of(outcome))
+
+
+class Gone(Pass):
+    """The object is gone, and nothing is left to do."""
+
+    __slots__ = ()
+
+    def _begin(self) -> None:
+        self._run.gone()
+        self.ended = "success"
+
+    def _end(self, outcome: Outcome) -> None:
+        raise AssertionError("it has no user code")

@@ -138,7 +138,8 @@ class ObjectState:
 
     @property
     def last_error(self) -> Exception | None:
-        return None if self.failures is None else self.failures.last_error
+        failures = self.failures  # another thread may drop them
+        return None if failures is None else failures.last_error
 
     @property
     def exhausted(self) -> bool:

@@ -373,23 +373,18 @@ class RunQueue:
         )
 
     def _end(self, run: Run, failure: BaseException | None) -> None:
-        state = run.state
-        with self._lock:
-            error = failure or state.last_error
-        run.sync.end(error)
+        key, state = run.key, run.state
+        run.sync.end(failure or state.last_error)
         try:
-            self._end_state(run.key, state)
+            with self._lock:
+                state.ended()
+                if self._states.get(key) is not state:
+                    return
+                if state.gone and not state.wakes.pending:
+                    self._forget_locked(key)
+                else:
+                    now = self._clock.monotonic() if state.wakes.pending else 0.0
+                    self._schedule_locked(key, state, now)
         finally:
             if self._ownership is not None:
-                self._ownership.end(run.key)
-
-    def _end_state(self, key: ObjectName, state: ObjectState) -> None:
-        with self._lock:
-            state.ended()
-            if self._states.get(key) is not state:
-                return
-            if state.gone and not state.pending:
-                self._forget_locked(key)
-            else:
-                now = self._clock.monotonic() if state.pending else 0.0
-                self._schedule_locked(key, state, now)
+                self._ownership.end(key)

@@ -23,8 +23,10 @@ Outcome: TypeAlias = Callable[[], Any]
 class RunSteps(Protocol):
     """One run, in one thread at a time. ``fields`` are those of its log lines."""
 
-    name: str
     fields: RunFields
+
+    @property
+    def name(self) -> str: ...
 
     def begin(self) -> UserCode | None:
         """Do what comes before user code, and return that; None if the run is over."""
