@@ -108,7 +108,7 @@ def _note(status: Any, ending: str, reason: str, now: float) -> None:
     status.last_update = format_time(now)
 
 
-class StateKeeper(Protocol):
+class Keeper(Protocol):
     """Keeps what runs compare, in the object itself; ``addons.changes`` has one. Thread-safe."""
 
     in_status: bool
@@ -142,7 +142,7 @@ class StatusNotes:
         reporter: StatusReporter | None,
         *,
         generation_aware: bool,
-        keeper: StateKeeper | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self._reporter = reporter
         self._keeper = keeper if keeper is not None and keeper.in_status else None

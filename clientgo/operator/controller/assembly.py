@@ -24,7 +24,7 @@ from clientgo.operator.reconciler import Shape
 from clientgo.operator.runs import RunDeadlines, RunQueue, RunSettings, Timers
 from clientgo.operator.runs.run_fields import current_run
 from clientgo.operator.settings.labels import selector_of
-from clientgo.operator.status_report import StateKeeper, StatusNotes
+from clientgo.operator.status_report import Keeper, StatusNotes
 from clientgo.util.wait import StopEvent
 
 
@@ -33,7 +33,7 @@ def controller_of(
     declaration: Declaration,
     shape: Shape,
     config: ControllerConfig,
-    keeper: StateKeeper | None = None,
+    keeper: Keeper | None = None,
 ) -> Controller[Any]:
     """Return a controller that has not started. Raises ``DeclarationError``, ``ConfigError``."""
     _check_deletion(shape, config)
@@ -104,7 +104,7 @@ def controller_of(
 
 
 def _notes_of(
-    declaration: Declaration, config: ControllerConfig, keeper: StateKeeper | None
+    declaration: Declaration, config: ControllerConfig, keeper: Keeper | None
 ) -> StatusNotes:
     return StatusNotes(
         declaration.primary,
@@ -116,7 +116,7 @@ def _notes_of(
 
 
 def _default_predicates(
-    config: ControllerConfig, keeper: StateKeeper | None, finalizers: tuple[str, ...]
+    config: ControllerConfig, keeper: Keeper | None, finalizers: tuple[str, ...]
 ) -> list[Predicate]:
     found = [] if keeper is None else [keeper.wakes()]
     if config.default_filter and config.generation_aware:

@@ -21,7 +21,7 @@ from clientgo.operator.reconciler import Shape
 from clientgo.operator.result import Result
 from clientgo.operator.runs import RunDeadlines
 from clientgo.operator.runs.steps import CoroutineLoop, no_event_loop
-from clientgo.operator.status_report import StateKeeper, StatusNotes
+from clientgo.operator.status_report import Keeper, StatusNotes
 from clientgo.record import SeriesRecorder
 from clientgo.util.clock import Clock
 from clientgo.util.copies import uncopyable
@@ -48,7 +48,7 @@ class ControllerParts(RunScope):
     cache: KindCache
     selector: Selector
     notes: StatusNotes
-    keeper: StateKeeper | None
+    keeper: Keeper | None
     metrics: ControllerMetrics
     deadlines: RunDeadlines
     stopping: threading.Event

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
 
 from clientgo.observe.metrics import MetricsProvider
 from clientgo.observe.serving import Handler
-from clientgo.operator.addons.dependents.workflow import with_dependents
 from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import namespace_set
@@ -26,7 +25,12 @@ from clientgo.operator.client.live_client import CachedClient, LiveClient
 from clientgo.operator.controller import Controller, ControllerHealth
 from clientgo.operator.controller.assembly import controller_of
 from clientgo.operator.controller.builder import ControllerBuilder
-from clientgo.operator.controller.declaration import ControllerSettings, Declaration, declaration_of
+from clientgo.operator.controller.declaration import (
+    ControllerConfig,
+    ControllerSettings,
+    Declaration,
+    declaration_of,
+)
 from clientgo.operator.controller.parts import Services
 from clientgo.operator.errors import (
     DeclarationError,
@@ -46,7 +50,8 @@ from clientgo.operator.manager.registry import ControllerRegistry
 from clientgo.operator.manager.servers import BoundAddresses, Servers, metrics_of
 from clientgo.operator.manager.stages import Stages
 from clientgo.operator.metrics import BeforeScrape, MetricsSink
-from clientgo.operator.reconciler import shape_of
+from clientgo.operator.reconciler import Shape, shape_of
+from clientgo.operator.status_report import Keeper
 from clientgo.operator.webhooks import Webhooks
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
@@ -370,20 +375,27 @@ class Manager:
     def _stop_event_loop(self, timeout: float | None) -> list[str]:
         return [] if self._event_loop is None else self._event_loop.stop(timeout)
 
-    def _build(self, declaration: Declaration, reconciler: object) -> Controller[Any]:
-        config = self._registry.settings_of(declaration)
-        shape = with_dependents(
-            shape_of(reconciler, config.name), declaration, config.name, self._clock
-        )
+    def _with_addons(
+        self, shape: Shape, declaration: Declaration, config: ControllerConfig
+    ) -> tuple[Shape, Keeper | None]:
+        """Return what the add-ons make of a reconciler; what is not used is not imported."""
+        if declaration.dependents:
+            from clientgo.operator.addons.dependents import with_dependents
+
+            shape = with_dependents(shape, declaration, config.name, self._clock)
         if shape.tasks:
             from clientgo.operator.addons.tasks import with_tasks
 
             shape = with_tasks(shape, config, shared=self._sharing is not None)
-        keeper = None
-        if declaration.changes:
-            from clientgo.operator.addons.changes import keeper_of
+        if not declaration.changes:
+            return shape, None
+        from clientgo.operator.addons.changes import keeper_of
 
-            keeper = keeper_of(declaration, shape, config.name)
+        return shape, keeper_of(declaration, shape, config.name)
+
+    def _build(self, declaration: Declaration, reconciler: object) -> Controller[Any]:
+        config = self._registry.settings_of(declaration)
+        shape, keeper = self._with_addons(shape_of(reconciler, config.name), declaration, config)
         ownership = None
         if self._sharing is not None and config.needs_leadership:
             ownership = self._sharing.ownership

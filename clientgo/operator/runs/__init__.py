@@ -5,6 +5,8 @@
     event ──► trigger ──► ObjectState ──► PriorityQueue ──► worker ──► Run ──► work
                              ▲                                          │
                              └──────── how it went: next run ◄──────────┘
+
+``steps.py`` says what a run is, ``workers.py`` who takes its steps.
 """
 
 from __future__ import annotations

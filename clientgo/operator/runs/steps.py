@@ -20,6 +20,20 @@ Outcome: TypeAlias = Callable[[], Any]
 """Returns what user code returned, or raises what it raised. User code itself is one."""
 
 
+def returning(value: Any) -> Outcome:
+    """Return the outcome of user code that returned a value."""
+    return lambda: value
+
+
+def raising(error: BaseException) -> Outcome:
+    """Return the outcome of user code that raised an error."""
+
+    def fail() -> Any:
+        raise error
+
+    return fail
+
+
 class RunSteps(Protocol):
     """One run, in one thread at a time. ``fields`` are those of its log lines."""
 

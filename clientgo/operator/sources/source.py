@@ -22,7 +22,7 @@ from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.runs.steps import CoroutineLoop, no_event_loop
 from clientgo.util.clock import Clock
-from clientgo.util.process import SupervisedThread, start_threads
+from clientgo.util.process import SupervisedThread
 from clientgo.util.wait import StopEvent
 
 
@@ -112,46 +112,40 @@ class Source(ABC):
 
 
 class ThreadSource(Source):
-    """A source that works in threads of its own, which have a stop event of their own."""
+    """A source that works in a thread of its own, which has a stop event of its own."""
 
-    def __init__(self, name: str, threads: int = 1) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._count = threads
         self._starting = threading.Lock()
         self._stop = StopEvent()
-        self._threads: list[SupervisedThread] = []
+        self._thread: SupervisedThread | None = None
 
     @abstractmethod
     def work(self, context: SourceContext, sink: Sink) -> None:
-        """Work until ``context.stop`` is set; called in each thread."""
+        """Work until ``context.stop`` is set; called in the thread."""
 
     def start(self, context: SourceContext, sink: Sink) -> None:
         with self._starting:
-            if self._threads:
+            if self._thread is not None:
                 raise AlreadyStartedError(f"source {self.name} runs already")
             self._stop = StopEvent()
-            threads = [
-                SupervisedThread(
-                    self.work,
-                    args=(replace(context, stop=self._stop), sink),
-                    name=f"source-{self.name}-{n}",
-                    then="the source is unhealthy; restart this process",
-                )
-                for n in range(1, self._count + 1)
-            ]
-            start_threads(threads)
-            self._threads = threads
+            self._thread = SupervisedThread.started(
+                self.work,
+                args=(replace(context, stop=self._stop), sink),
+                name=f"source-{self.name}",
+                then="the source is unhealthy; restart this process",
+            )
 
     def stop(self) -> None:
         self._stop.set()
-        threads, self._threads = self._threads, []
-        for thread in threads:
+        thread, self._thread = self._thread, None
+        if thread is not None:
             thread.join()
 
     def healthy(self) -> str | None:
         return None if self.works() else "its thread does not run"
 
     def works(self) -> bool:
-        """Return True if all threads run."""
-        threads = self._threads
-        return bool(threads) and all(thread.is_alive() for thread in threads)
+        """Return True if the thread runs."""
+        thread = self._thread
+        return thread is not None and thread.is_alive()

@@ -12,7 +12,14 @@ from types import CoroutineType
 from typing import Any
 
 from clientgo.operator.runs.run_fields import enter, leave
-from clientgo.operator.runs.steps import CoroutineLoop, Outcome, RunSteps, UserCode
+from clientgo.operator.runs.steps import (
+    CoroutineLoop,
+    Outcome,
+    RunSteps,
+    UserCode,
+    raising,
+    returning,
+)
 
 
 class AsyncRun:
@@ -55,8 +62,8 @@ class AsyncRun:
                 self._start(returned)
                 return None
         except Exception as error:  # noqa: BLE001 - the steps have what to do about it
-            return partial(_fail, error)
-        return lambda: returned
+            return raising(error)
+        return returning(returned)
 
     def _start(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         try:
@@ -67,7 +74,3 @@ class AsyncRun:
 
     def _ended(self, outcome: Outcome) -> None:
         self._in_thread(partial(self.go_on, partial(self._steps.end, outcome)))
-
-
-def _fail(error: Exception) -> Any:
-    raise error

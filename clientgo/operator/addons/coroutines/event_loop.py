@@ -23,7 +23,7 @@ from clientgo.operator.addons.coroutines.client import AsyncClient
 from clientgo.operator.addons.coroutines.watchdog import LoopWatchdog
 from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.errors import CancelledError
-from clientgo.operator.runs.steps import Outcome, RunSteps
+from clientgo.operator.runs.steps import Outcome, RunSteps, raising, returning
 from clientgo.util.copies import uncopyable
 from clientgo.util.process import SupervisedThread
 from clientgo.util.wait import Registration, call_when_set
@@ -95,18 +95,18 @@ class LoopTask:
         if self._cancelled:
             return
         try:
-            self._outcome = _returning(await self._coroutine)
+            self._outcome = returning(await self._coroutine)
         except asyncio.CancelledError as error:
-            self._outcome = _raising(self._cancellation(error))
+            self._outcome = raising(self._cancellation(error))
         except BaseException as error:  # noqa: BLE001 - SystemExit would end the loop
-            self._outcome = _raising(error)
+            self._outcome = raising(error)
 
     def _end(self, _task: object) -> None:
         if self._registration is not None:
             self._registration.cancel()
         if self._outcome is None:  # it was cancelled before its first step
             self._coroutine.close()
-            self._outcome = _raising(self._cancellation())
+            self._outcome = raising(self._cancellation())
         self._ended(self._outcome)
 
     def _cancellation(self, cause: BaseException | None = None) -> CancelledError:
@@ -328,14 +328,3 @@ def _go_on(run: Callable[[], object]) -> None:
             _log.debug("a task has ended by %r", error)
         else:
             return
-
-
-def _returning(value: Any) -> Outcome:
-    return lambda: value
-
-
-def _raising(error: BaseException) -> Outcome:
-    def fail() -> Any:
-        raise error
-
-    return fail

@@ -25,6 +25,7 @@ from clientgo.operator.errors import CancelledError
 from clientgo.operator.metrics import queue_metrics
 from clientgo.operator.runs import FailedRun, Run, RunQueue, RunSettings
 from clientgo.operator.runs.run_fields import RunFields, logging_about
+from clientgo.operator.runs.steps import raising
 from clientgo.util.process import SupervisedThread, ThreadStartError
 from clientgo.util.wait import StopEvent
 
@@ -231,7 +232,7 @@ class ObjectTask:
                 then="the task of this object does not run; restart this process",
             )
         except ThreadStartError as error:
-            self._over(run, ctx, life, partial(_fail, error))
+            self._over(run, ctx, life, raising(error))
 
     def _in_thread(self, run: Run, ctx: Context[Any], life: Life, fields: RunFields) -> None:
         with logging_about(fields):
@@ -285,7 +286,3 @@ def _stack_of(thread: threading.Thread | None) -> str:
     if thread is None or thread.ident not in (frames := sys._current_frames()):
         return ""
     return ":\n" + "".join(traceback.format_stack(frames[thread.ident])).rstrip()
-
-
-def _fail(error: Exception) -> None:
-    raise error

@@ -1,4 +1,4 @@
-"""Work of a run queue that goes on without its thread."""
+"""The workers of a run queue, where a run goes on without the thread that began it."""
 
 from __future__ import annotations
 
