@@ -20,6 +20,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any, TypeVar, cast
 
@@ -176,8 +177,8 @@ def _release(lock: Any) -> None:
 class LockedOperations(ABC):
     """What has a `QueueLock`, and does its operations under it.
 
-    An operation that is too hot for a call spells `_do_locked` out. That is the only form of it:
-    a call less (`_token.append` last, a ``with``) lets an interrupt in where the lock is lost.
+    An operation that is too hot for a call spells `_do_locked` out, line by line: with the ``del``
+    in a function, or a ``with``, an interrupt can come where the lock is taken and never released.
     """
 
     def __init__(self, name: str) -> None:
@@ -221,8 +222,15 @@ class LockedOperations(ABC):
 
     def _leave_to_holder(self, operation: Callable[[Any], object], item: Any) -> None:
         hash(item)  # an item that is none is refused to the caller
-        self._left.append((operation, item))
+        self._left.append((partial(self._do_repaired_locked, operation), item))
         self._do_left()
+
+    def _do_repaired_locked(self, operation: Callable[[Any], object], item: Any) -> None:
+        try:
+            operation(item)
+        except BaseException:
+            self._repair_locked()
+            raise
 
     def _read(self, operation: Callable[[], R]) -> R:
         """Do what changes nothing under the lock, or inside an operation that is interrupted."""

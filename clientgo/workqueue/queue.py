@@ -236,7 +236,8 @@ class Queue(LockedOperations, Generic[T]):
         if state is PROCESSING:
             del self._states[item]
         elif state is DIRTY:
-            self._list_again_locked(item)
+            self._states[item] = READY  # first, so that an interrupt does not lose it
+            self._list_locked(item)
         else:
             _log.warning(
                 "done(%r) on work queue %r: the item is not being processed; call done once a get",
@@ -248,14 +249,6 @@ class Queue(LockedOperations, Generic[T]):
             self._observer.finished(item, again=state is DIRTY)
         if self._shutting_down:
             self._note_progress_locked()
-
-    def _list_again_locked(self, item: T) -> None:
-        self._states[item] = READY  # first, so that an interrupt does not lose it
-        try:
-            self._list_locked(item)
-        except Exception:
-            del self._states[item]  # the ordering refuses it
-            raise
 
     def items(self) -> Iterator[T]:
         """Take items until the queue shuts down, giving each back when the next is asked for.

@@ -63,8 +63,9 @@ class Items(Generic[T]):
 
         An item `taken` by a `get` that did not return it is listed again.
         """
-        if self.states.get(taken, READY) is not READY:
-            self.states[taken] = READY
+        with contextlib.suppress(Exception):  # an item that can't be looked up was not changed
+            if self.states.get(taken, READY) is not READY:
+                self.states[taken] = READY
         if len(self.ready) != self.count(READY):
             self._list_all()
 

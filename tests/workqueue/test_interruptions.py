@@ -16,6 +16,7 @@ import pytest
 from clientgo.testing import FakeClock
 from clientgo.workqueue import FIFO, DelayingQueue, PriorityQueue, Queue, RateLimitingQueue
 from tests.background import Background
+from tests.observe.metrics.recording import RecordingProvider
 
 QUEUES = [Queue, DelayingQueue, RateLimitingQueue, PriorityQueue]
 KEYS = range(7)
@@ -133,6 +134,31 @@ def _no_matter() -> Iterator[None]:
         return
 
 
+def test_a_key_that_raises_for_ever_does_not_stop_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(OddKey):
+        works = True
+
+        def _use(self) -> None:
+            if not self.works:
+                raise ValueError(self.name)
+
+        __hash__ = OddKey.__hash__
+
+    queue: Queue[OddKey | str] = Queue(name="foos")
+    broken = Broken("broken")
+    queue.add(broken)
+    queue.add("other")
+    broken.works = False
+
+    with pytest.raises(ValueError, match="broken"):
+        Background(queue.get).result(timeout=30)
+
+    assert "work queue 'foos': the item" in caplog.text
+    assert Background(queue.get).result(timeout=30) == ("other", False)
+
+
 @pytest.mark.parametrize("make", QUEUES)
 def test_an_interrupt_anywhere_in_the_main_thread_leaves_the_queue_usable(
     make: Callable[[], Queue[int]],
@@ -196,6 +222,23 @@ def test_an_interrupted_get_takes_no_item() -> None:
 
     assert queue.statistics().processing == 0
     assert queue.get() == ("a", False)
+
+
+def test_a_get_that_is_interrupted_after_it_took_an_item_lists_it_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(_: str) -> None:
+        raise Interrupt
+
+    with Queue[str](name="foos", metrics=RecordingProvider()) as queue:
+        queue.add("a")
+        with monkeypatch.context() as patch:
+            patch.setattr(queue._observer, "taken", interrupt)
+            with pytest.raises(Interrupt):
+                queue.get()
+
+        assert queue.processing_items() == []
+        assert queue.get() == ("a", False)
 
 
 @pytest.mark.parametrize("make", QUEUES)

@@ -433,6 +433,38 @@ def test_an_ordering_that_raises_leaves_the_queue_usable() -> None:
     assert len(queue) == 0
 
 
+@pytest.mark.parametrize("is_left", [False, True])
+def test_an_item_that_the_ordering_refuses_when_it_is_done_may_be_added_again(
+    is_left: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Picky(LastFirst):
+        refuses = False
+
+        def push(self, item: str) -> None:
+            if self.refuses:
+                raise ValueError(item)
+            super().push(item)
+
+    ordering = Picky()
+    queue: Queue[str] = Queue(name="foos", ordering=ordering)
+    queue.add("a")
+    take(queue)
+    queue.add("a")
+    ordering.refuses = True
+    if is_left:
+        with queue._lock:
+            queue.done("a")
+    else:
+        with pytest.raises(ValueError, match="a"):
+            queue.done("a")
+    assert "work queue 'foos': the item 'a' is dropped" in caplog.text
+    ordering.refuses = False
+
+    queue.add("a")
+
+    assert take(queue) == "a"
+
+
 def test_iterating_takes_items_and_gives_them_back() -> None:
     queue: Queue[str] = Queue()
     queue.add("a")
