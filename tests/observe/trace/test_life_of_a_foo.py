@@ -41,9 +41,17 @@ def of_foo(recorder: Recorder) -> list[Hop]:
 
 
 def test_a_foo_passes_every_hop_in_order(recorder: Recorder) -> None:
-    first_sync = of_foo(recorder)[: [h.hop for h in of_foo(recorder)].index("queue.done") + 1]
+    hops = of_foo(recorder)
+    first_sync = hops[: [hop.hop for hop in hops].index("queue.done") + 1]
+    # The status that it writes may come back as an event before the request is answered.
+    later = {hop.version for hop in hops if hop.hop == "watch.event"} - {hops[0].version}
+    of_its_own = [
+        hop.hop
+        for hop in first_sync
+        if hop.version not in later and hop.details.get("outcome", "new") == "new"
+    ]
 
-    assert [hop.hop for hop in first_sync if hop.details.get("outcome") != "while_processing"] == [
+    assert of_its_own == [
         "watch.event",
         "fifo.append",
         "fifo.pop",
