@@ -58,11 +58,16 @@ def write(name: str, deletes: bool, unseen: bool) -> Action:
 
 
 def repeat(name: str) -> Action:
-    """The newest event of an object comes once more."""
+    """The newest event of all comes once more, if it is about the object.
+
+    An older one cannot: a server sends events in the order of their versions, and the reflector
+    would resume at the older version, as client-go's does.
+    """
 
     def act(source: FakeSource) -> None:
-        obj = source.objects().get(f"ns/{name}")
-        if obj is not None:
+        objects = source.objects()
+        obj = objects.get(f"ns/{name}")
+        if obj is not None and version(obj) == max(map(version, objects.values())):
             source.send(WatchEvent("MODIFIED", obj))
 
     return act
