@@ -16,6 +16,7 @@ from clientgo.observe.metrics import NO_METRICS
 from clientgo.operator.cache import EVERYWHERE
 from clientgo.operator.client import CachedClient
 from clientgo.operator.controller import Controller, Cycle, Services, declaration_of
+from clientgo.operator.controller.assembly import controller_of
 from clientgo.operator.reconciler import shape_of
 from clientgo.operator.runs import ObjectState, Run, TimerKind
 from clientgo.record import SeriesRecorder
@@ -158,7 +159,7 @@ class _Part:
         self._known: set[ObjectName] = set()
         self.due: dict[ObjectName, float] = {}
         """When an object is to be looked at again, by the clock's ``monotonic()``."""
-        self._controller: Controller[Any] = Controller(
+        self._controller: Controller[Any] = controller_of(
             services, declaration, shape_of(reconciler, config.name), config
         )
         self._cycle = Cycle(self._controller.parts)
