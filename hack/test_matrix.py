@@ -28,6 +28,8 @@ TOOLS = (
     "pytest-xdist>=3.5",
     "pytest-benchmark>=4",
     "hypothesis>=6.100",
+    "ruff>=0.6",
+    "mypy>=1.11",
     "setuptools>=77",
 )
 LEFT_OUT = (
@@ -35,7 +37,7 @@ LEFT_OUT = (
     "clients",
     "docs",
     "soak",
-    "apiserver",
+    "testcluster/server",
     "benchmarks",
     "packaging",
     "typing",
