@@ -18,7 +18,7 @@ from clientgo.client.patch_kind import PatchKind
 from clientgo.client.resource_client import ResourceClient
 from clientgo.meta import KubernetesModel, Unstructured, metadata_of
 
-O = TypeVar("O")  # noqa: E741
+T = TypeVar("T")
 
 
 class WriteOptions(TypedDict, total=False):
@@ -40,28 +40,28 @@ class ObjectWrites:
     value that is no object.
     """
 
-    def create(self, obj: O, **options: Unpack[WriteOptions]) -> O:
+    def create(self, obj: T, **options: Unpack[WriteOptions]) -> T:
         """Store a new object and return it as stored."""
         return self._write(obj, options, lambda client, rest: client.create(obj, **rest))
 
-    def update(self, obj: O, **options: Unpack[WriteOptions]) -> O:
+    def update(self, obj: T, **options: Unpack[WriteOptions]) -> T:
         """Replace an object; its ``resourceVersion`` must be the stored one, or be absent."""
         return self._write(obj, options, lambda client, rest: client.update(obj, **rest))
 
     def patch(
         self,
-        obj: O,
+        obj: T,
         patch: Mapping[str, Any] | Sequence[Any] | KubernetesModel | bytes,
         kind: PatchKind = PatchKind.MERGE,
         **options: Unpack[WriteOptions],
-    ) -> O:
+    ) -> T:
         """Change the object with the name of ``obj``, of which nothing else matters."""
         name = metadata_of(obj).name
         return self._write(
             obj, options, lambda client, rest: client.patch(name, patch, kind, **rest)
         )
 
-    def apply(self, obj: O, *, force: bool = False, **options: Unpack[WriteOptions]) -> O:
+    def apply(self, obj: T, *, force: bool = False, **options: Unpack[WriteOptions]) -> T:
         """Make the fields of ``obj`` so, as this field manager's (server-side apply)."""
         return self._write(
             obj, options, lambda client, rest: client.apply(obj, force=force, **rest)
@@ -78,13 +78,13 @@ class ObjectWrites:
 
     def _write(
         self,
-        obj: O,
+        obj: T,
         options: WriteOptions,
         send: Callable[[ResourceClient[Any], dict[str, Any]], Any],
-    ) -> O:
+    ) -> T:
         rest: dict[str, Any] = dict(options)
         client = self._client_for(obj, rest.pop("namespace", ""))
         stored = send(client, rest)
         is_dict = isinstance(stored, Unstructured) and not isinstance(obj, Unstructured)
-        written: O = stored.to_dict() if is_dict else stored
+        written: T = stored.to_dict() if is_dict else stored
         return written
