@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from sortedcontainers import SortedDict
@@ -32,6 +32,8 @@ from clientgo.testcluster.server.storage.deep_values import (
     is_deep,
 )
 from clientgo.testcluster.server.storage.journal import Entry, Journal, NoJournal
+
+T = TypeVar("T")
 
 Object = dict[str, Any]
 """A decoded API object; one request owns it, storage holds its encoded form."""
@@ -86,6 +88,10 @@ class StoredObject(msgspec.Struct, frozen=True, gc=False, eq=False):
         decoded: Object = decode_deep(self.raw) if self.is_deep else decode(self.raw)
         return decoded
 
+    def read(self, into: type[T]) -> T:
+        """Decode what a type has of this state: the kind and parts of the metadata."""
+        return _read(self.raw, into, is_deep=self.is_deep)
+
     def with_body(self, obj: Object) -> StoredObject:
         """Return the same state with another body: the object in another version."""
         return msgspec.structs.replace(self, raw=encode(obj))
@@ -139,11 +145,16 @@ class _Head(msgspec.Struct, gc=False):
     metadata: _Metadata
 
 
+def _read(raw: bytes, into: type[T], *, is_deep: bool) -> T:
+    if is_deep:  # decoded as what it is in memory, and encoded without its body
+        obj = decode_deep(raw)
+        raw = encode({key: obj[key] for key in ("apiVersion", "kind", "metadata")})
+    return decode_typed(raw, into)
+
+
 def _restored(entry: Entry) -> StoredObject:
     deep = is_deeper_than(entry.raw, MOST_LEVELS)
-    # What is deep is decoded as what it is in memory, and encoded without its body.
-    raw = encode({"metadata": decode_deep(entry.raw)["metadata"]}) if deep else entry.raw
-    metadata = decode_typed(raw, _Head).metadata
+    metadata = _read(entry.raw, _Head, is_deep=deep).metadata
     return StoredObject(
         entry.key,
         entry.version,
