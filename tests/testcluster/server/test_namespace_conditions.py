@@ -94,6 +94,35 @@ def test_a_refused_deletion_of_content_is_tried_again(
     watch.close()
 
 
+def test_pods_go_first(api: Api) -> None:
+    """What pods may need stays until the last of them has gone."""
+    created = api.create(NAMESPACES, {"metadata": {"name": "ns"}})
+    spec = {"containers": [{"name": "c", "image": "image"}]}
+    for name in ("one", "two"):
+        kept = {"name": name, "finalizers": [f"example.com/{name}"]}
+        api.create(f"{NAMESPACES}/ns/pods", {"metadata": kept, "spec": spec})
+    api.create(f"{NAMESPACES}/ns/pods", {"metadata": {"name": "goes"}, "spec": spec})
+    first = api.create(f"{NAMESPACES}/ns/configmaps", configmap("a"))
+    api.create(f"{NAMESPACES}/ns/secrets", {"metadata": {"name": "s"}})
+    watch = watch_from(api, created)
+
+    api.delete(f"{NAMESPACES}/ns")
+
+    _status, conditions = first_conditions(watch)
+    assert conditions["NamespaceContentRemaining"]["message"] == (
+        "Some resources are remaining: pods. has 2 resource instances"
+    )
+    for name in ("one", "two"):
+        pod = api.get(f"{NAMESPACES}/ns/pods/{name}")["metadata"]
+        assert "deletionTimestamp" in pod
+        assert api.get(f"{NAMESPACES}/ns/configmaps")["items"][0]["metadata"] == first["metadata"]
+        assert len(api.get(f"{NAMESPACES}/ns/secrets")["items"]) == 1
+        patch = {"metadata": {"finalizers": None}}
+        api.call("PATCH", f"{NAMESPACES}/ns/pods/{name}", patch, MERGE_PATCH)
+    assert next(event for event in watch if event["type"] == "DELETED")
+    watch.close()
+
+
 def test_the_kubeconfig_of_plain_http_does_not_verify_tls() -> None:
     with EmbeddedAPIServer() as server:
         [cluster] = server.kubeconfig_data["clusters"]

@@ -1,7 +1,8 @@
 """The namespace controller: a namespace that is deleted is emptied first.
 
-Promises: deleting a namespace deletes all its objects; it is removed with the last of them, however
-long finalizers keep that one. A deletion that admission refuses is tried again.
+Promises: deleting a namespace deletes all its objects, the pods first: the rest (what the pods may
+use, and what limits their network) waits until no pod is left. The namespace is removed with its
+last object, however long finalizers keep that. A deletion that admission refuses is tried again.
 
 Differs from upstream (``pkg/controller/namespace``), which polls discovery and lists everything:
 here the controller observes each deletion.
@@ -24,6 +25,7 @@ from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.storage import Change, Collection, CollectionKey, Object
 
 _CLAIMS = ("", "persistentvolumeclaims")
+_PODS = ("", "pods")
 
 _REPORT_DELAY = 0.5
 """Seconds until the conditions show what is left; many objects may go meanwhile."""
@@ -53,7 +55,9 @@ class NamespaceController:
             if change.type is EventType.DELETED:
                 namespace = change.current.key.partition("/")[0]
                 if namespace in self._terminating:
-                    self._work.start(self._finish_if_empty(namespace))
+                    was_last_pod = collection.key == _PODS and not self._has_pods(namespace)
+                    go_on = self._empty if was_last_pod else self._finish_if_empty
+                    self._work.start(go_on(namespace))
             return
         name = change.current.key
         if change.type is EventType.DELETED:
@@ -68,31 +72,45 @@ class NamespaceController:
             self._work.start(self._empty(name))
 
     async def _empty(self, namespace: str) -> None:
-        """Delete every object in a namespace; objects with finalizers stay for now."""
+        """Delete the pods of a namespace, and all else if none is left.
+
+        Objects with finalizers stay for now.
+        """
         refusals: dict[CollectionKey, str] = {}
-        for resource in self._state.registry.stored():
-            if not resource.namespaced:
-                continue
-            collection = self._state.storage.collection(resource.collection_key)
-            async for item in in_turns(list(collection.scan(namespace))):
-                if namespace not in self._terminating:
-                    return
-                target = Target(resource, namespace, item.key.partition("/")[2])
-                try:
-                    await self._writer.delete(target, DeleteOptions(grace_period=0))
-                    await self._unprotect(target)
-                except FailedRequestError as error:
-                    if collection.get(item.key) is not None:
-                        refusals.setdefault(resource.collection_key, error.message)
-                    LOG.info("namespace %s keeps %s: %s", namespace, item.key, error)
-        if namespace not in self._terminating:
-            return
+        resources = [item for item in self._state.registry.stored() if item.namespaced]
+        resources.sort(key=lambda resource: resource.collection_key != _PODS)
+        for resource in resources:
+            await self._delete_all(namespace, resource, refusals)
+            if namespace not in self._terminating:
+                return
+            if resource.collection_key == _PODS and self._has_pods(namespace):
+                break
         self._refusals[namespace] = refusals
         if refusals:
             self._work.retry(self._empty, namespace)
         else:
             self._work.forget(self._empty, namespace)
         await self._finish_if_empty(namespace)
+
+    def _has_pods(self, namespace: str) -> bool:
+        return next(self._state.storage.collection(_PODS).scan(namespace), None) is not None
+
+    async def _delete_all(
+        self, namespace: str, resource: Resource, refusals: dict[CollectionKey, str]
+    ) -> None:
+        """Delete the objects of a resource while their namespace is being deleted."""
+        collection = self._state.storage.collection(resource.collection_key)
+        async for item in in_turns(list(collection.scan(namespace))):
+            if namespace not in self._terminating:
+                return
+            target = Target(resource, namespace, item.key.partition("/")[2])
+            try:
+                await self._writer.delete(target, DeleteOptions(grace_period=0))
+                await self._unprotect(target)
+            except FailedRequestError as error:
+                if collection.get(item.key) is not None:
+                    refusals.setdefault(resource.collection_key, error.message)
+                LOG.info("namespace %s keeps %s: %s", namespace, item.key, error)
 
     async def _unprotect(self, target: Target) -> None:
         """Let a claim go: the pods that could use it go with the namespace too."""
@@ -139,9 +157,12 @@ class NamespaceController:
             self._state.storage.put(self._collection, namespace, obj, stored.fields)
 
     def _remaining(self, namespace: str) -> dict[CollectionKey, list[Object]]:
-        """Return the objects in a namespace by their resource."""
+        """Return the objects that a namespace waits for by their resource: pods, else all."""
         found: dict[CollectionKey, list[Object]] = {}
-        for collection in self._state.storage.collections():
+        collections = self._state.storage.collections()
+        if self._has_pods(namespace):
+            collections = [self._state.storage.collection(_PODS)]
+        for collection in collections:
             if objects := [item.decode() for item in collection.scan(namespace)]:
                 found[collection.group, collection.plural] = objects
         return found
