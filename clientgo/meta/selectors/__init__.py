@@ -9,6 +9,7 @@ from clientgo.meta.selectors.field_selectors import (
     parse_field_selector,
     unescape_field_value,
 )
+from clientgo.meta.selectors.field_values import field_reader, selects_object
 from clientgo.meta.selectors.label_requirements import (
     Operator,
     ProblemReason,
@@ -37,6 +38,8 @@ __all__ = [
     "field_selector_from_fields",
     "parse_field_selector",
     "unescape_field_value",
+    "field_reader",
+    "selects_object",
     "Operator",
     "ProblemReason",
     "Requirement",

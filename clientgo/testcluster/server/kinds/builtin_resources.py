@@ -12,7 +12,8 @@ from importlib.resources import files
 
 import msgspec
 
-from clientgo.meta.group_version import GroupVersionKind
+from clientgo.meta.group_version import APIResource, GroupVersionKind
+from clientgo.meta.selectors import field_reader
 from clientgo.testcluster.server.kinds.admission.policies import (
     MutatingPolicyStrategy,
     PolicyBindingStrategy,
@@ -21,11 +22,7 @@ from clientgo.testcluster.server.kinds.admission.policies import (
 from clientgo.testcluster.server.kinds.admission.webhook_configurations import (
     WebhookConfigurationStrategy,
 )
-from clientgo.testcluster.server.kinds.builtin_strategies import (
-    BuiltinStrategy,
-    StatusStrategy,
-    text_fields,
-)
+from clientgo.testcluster.server.kinds.builtin_strategies import BuiltinStrategy, StatusStrategy
 from clientgo.testcluster.server.kinds.cluster.certificates import CertificateRequestStrategy
 from clientgo.testcluster.server.kinds.cluster.leases import LeaseStrategy
 from clientgo.testcluster.server.kinds.cluster.limits import (
@@ -317,7 +314,8 @@ def _strategy(api_version: str, row: Row, conversion: _Conversion | None) -> Bui
         chosen = conversion.strategy
     strategy = chosen(api_version, row.kind)
     if row.fields:
-        strategy.selectable_fields = text_fields(*row.fields)
+        kind = APIResource(group=group, version="", kind=row.kind, plural=row.plural)
+        strategy.selectable_fields = {name: field_reader(kind, name) for name in row.fields}
     strategy.columns = columns_for(api_version, row.plural)
     strategy.returns_deleted_object = row.plural in _RETURNED_WHEN_DELETED
     strategy.creates_on_update = row.plural in _CREATED_BY_UPDATE

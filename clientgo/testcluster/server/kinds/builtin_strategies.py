@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.fields.managed_fields import FieldSet, FieldType, field_path
@@ -31,7 +31,7 @@ from clientgo.testcluster.server.kinds.typed_objects import (
 from clientgo.testcluster.server.kinds.warnings import field_warnings, status_field_warnings
 from clientgo.testcluster.server.resources.errors import bad_request
 from clientgo.testcluster.server.resources.resource_type import ResourceType
-from clientgo.testcluster.server.resources.strategy import Decoded, FieldReader, Strategy
+from clientgo.testcluster.server.resources.strategy import Decoded, Strategy
 from clientgo.testcluster.server.storage.storage import Object
 
 if TYPE_CHECKING:
@@ -228,29 +228,3 @@ def take(new: Object, old: Object, key: str) -> None:
         new[key] = old[key]
     else:
         new.pop(key, None)
-
-
-def text_field(*names: str) -> FieldReader:
-    """Return a reader of a field by its names; a missing field reads as empty."""
-
-    *parents, last = names
-
-    def read(obj: Object) -> str:
-        holder: Any = obj
-        for name in parents:
-            holder = holder.get(name)
-            if not isinstance(holder, dict):
-                return ""
-        value = holder.get(last)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return "" if value is None else str(value)
-
-    return read
-
-
-def text_fields(*paths: str) -> dict[str, FieldReader]:
-    """Return readers of fields by their dotted paths."""
-    return {path: text_field(*path.split(".")) for path in paths}

@@ -16,12 +16,7 @@ from typing import Any
 from clientgo.meta.json_values import copy_json
 from clientgo.meta.selectors import label_key_problems
 from clientgo.meta.validation.field_errors import FieldError
-from clientgo.testcluster.server.kinds.builtin_strategies import (
-    StatusStrategy,
-    take,
-    text_field,
-    text_fields,
-)
+from clientgo.testcluster.server.kinds.builtin_strategies import StatusStrategy, take
 from clientgo.testcluster.server.kinds.pod_warnings import name_warnings, pod_warnings
 from clientgo.testcluster.server.storage.storage import Object
 from clientgo.util.text.quantities import parse_quantity
@@ -38,21 +33,6 @@ _COMPLETED = {
 
 class PodStrategy(StatusStrategy):
     """Pods. They are stored, not run."""
-
-    selectable_fields = {
-        **text_fields(
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "status.phase",
-            "status.podIP",
-            "status.nominatedNodeName",
-        ),
-        "spec.host": text_field("spec", "nodeName"),  # its name in old clients
-        "status.podIPs": lambda _: "",  # as upstream, which takes the name only
-        "spec.hostNetwork": lambda obj: "true" if obj["spec"].get("hostNetwork") else "false",
-    }
 
     def default(self, obj: Object) -> None:
         """Request what is limited; bring the two fields for addresses into step."""

@@ -14,10 +14,6 @@ from clientgo.testcluster.server.storage.storage import Object
 class NodeStrategy(StatusStrategy):
     """Nodes: a kubelet creates its node with the status."""
 
-    selectable_fields = {
-        "spec.unschedulable": lambda obj: str(bool(obj["spec"].get("unschedulable"))).lower()
-    }
-
     def default(self, obj: Object) -> None:
         """Set the range of pods in both fields, and what can be allocated."""
         spec = obj.setdefault("spec", {})

@@ -9,11 +9,7 @@ from __future__ import annotations
 
 from clientgo.meta.selectors import label_key_problems
 from clientgo.meta.validation.field_errors import FieldError
-from clientgo.testcluster.server.kinds.builtin_strategies import (
-    BuiltinStrategy,
-    text_field,
-    text_fields,
-)
+from clientgo.testcluster.server.kinds.builtin_strategies import BuiltinStrategy
 from clientgo.testcluster.server.resources.names import PATH_SEGMENT
 from clientgo.testcluster.server.storage.storage import Object
 
@@ -53,9 +49,6 @@ def to_core(obj: Object) -> Object:
     return converted | {"apiVersion": "v1"}
 
 
-_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-
-
 class _EventStrategy(BuiltinStrategy):
     """Events of either group."""
 
@@ -66,15 +59,6 @@ class _EventStrategy(BuiltinStrategy):
         """Set unknown times to null."""
         for field in self.time_fields:
             obj.setdefault(field, None)
-
-    selectable_fields = {
-        **text_fields("reason", "type", "reportingComponent"),
-        "source": text_field("source", "component"),
-        "reportingController": text_field("reportingComponent"),
-        **{f"involvedObject.{name}": text_field("involvedObject", name) for name in _REFERENCE},
-        **{f"regarding.{name}": text_field("involvedObject", name) for name in _REFERENCE},
-    }
-    """Fields of both groups, read from the stored form."""
 
 
 class CoreEventStrategy(_EventStrategy):
