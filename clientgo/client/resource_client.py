@@ -24,9 +24,11 @@ from clientgo.client.patch_kind import PatchKind
 from clientgo.meta import (
     APIResource,
     Codec,
+    DecodeError,
     KubernetesModel,
     ListOptions,
     ObjectList,
+    StatusError,
     Unstructured,
     encode_plain,
     to_plain,
@@ -318,11 +320,25 @@ class ResourceClient(Generic[T]):
         propagation_policy: str = "",
         dry_run: bool = False,
         stop: threading.Event | None = None,
-    ) -> None:
-        """Delete all objects that a list with these options would return."""
+    ) -> ObjectList[T] | None:
+        """Delete all objects that a list with these options would return.
+
+        Returns them as they were, including those with finalizers, which are still there; None if
+        the answer does not contain them, as that of an aggregated API may not.
+        """
         request = self._for_collection("DELETE", options)
         body = _delete_options(grace_period_seconds, propagation_policy, "", "", dry_run)
-        request.body(msgspec.json.encode(body)).decoded(check_deletion, stop)
+        deleted: ObjectList[T] | None = request.body(msgspec.json.encode(body)).decoded(
+            self._deleted_objects, stop
+        )
+        return deleted
+
+    def _deleted_objects(self, raw: bytes) -> ObjectList[T] | None:
+        check_deletion(raw)
+        try:
+            return self._codec.decode_list(raw)
+        except (DecodeError, StatusError):
+            return None  # a Status of success, for example, or a List of other things
 
     def _request(self, method: str, plain: Mapping[str, Any] | None = None) -> Request:
         """A request in this client's namespace, or else in that of the object it is about."""

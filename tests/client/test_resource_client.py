@@ -403,6 +403,15 @@ def test_delete_collection_selects_as_a_list_does(server, foos):
     assert server.requests[0].json()["propagationPolicy"] == "Background"
 
 
+def test_delete_collection_returns_what_was_deleted_if_the_server_says_so(server, foos):
+    server.on(FOOS, answer_json({"kind": "FooList", "metadata": {}, "items": [foo()]}))
+    deleted = foos.delete_collection()
+    assert deleted is not None
+    assert [obj.metadata.name for obj in deleted.items] == [foo()["metadata"]["name"]]
+    server.on(FOOS, answer_json({"kind": "Status", "apiVersion": "v1", "status": "Success"}))
+    assert foos.delete_collection() is None
+
+
 def test_a_watch_sends_its_options_and_brings_typed_events(server, foos):
     """MDT-03: timeoutSeconds also becomes the request timeout."""
     server.on(FOOS, watch_begin() + watch_events({"type": "ADDED", "object": foo()}) + watch_end())

@@ -212,6 +212,40 @@ def test_versions_that_cannot_be_compared_are_left_to_the_store(kit: Kit) -> Non
     assert kit.version() is None
 
 
+def test_what_a_write_takes_out_of_the_selection_is_not_read(kit: Kit) -> None:
+    """OP-CLI-06c"""
+    kit.store.reach(4, stored(4))
+    kit.writes.left(stored(5))
+    assert kit.version() is None
+    kit.writes.wrote(stored(6))
+    assert kit.version() == "6"
+    kit.writes.left(stored(7))
+    assert kit.version() is None
+
+
+def test_what_has_left_is_hidden_until_the_store_has_come_as_far(kit: Kit) -> None:
+    """OP-CLI-06c: unlike a deletion it has a version; another client may have brought it back."""
+    kit.store.reach(4, stored(4))
+    kit.writes.left(stored(5))
+    kit.store.reach(6, stored(6))
+    assert kit.version() == "6"
+
+
+def test_a_watch_that_has_nothing_to_bring_loses_no_write(
+    kit: Kit, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-CLI-06c: of objects that it does not select it never brings any."""
+    kit.writes.left(stored(5))
+    kit.clock.step(TIME_TO_LIVE)
+    assert kit.version() is None
+    assert (kit.writes.statistics().expired, caplog.text) == (0, "")
+    kit.store.reach(6, stored(6))
+    kit.writes.left(stored(7))
+    kit.clock.step(TIME_TO_LIVE)
+    assert kit.version() == "6"
+    assert kit.writes.statistics().expired == 1
+
+
 # Echoes
 
 

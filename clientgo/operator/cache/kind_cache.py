@@ -22,13 +22,12 @@ from clientgo.meta import (
     ObjectName,
     deep_copy,
     metadata_of,
-    parse_label_selector,
     parse_resource_version,
 )
 from clientgo.observe.metrics import MetricsProvider, default_provider
 from clientgo.operator.cache.indexes import Indexes
 from clientgo.operator.cache.own_writes import OwnWrites
-from clientgo.operator.cache.scope import KindScope, NamespaceSet, Reader
+from clientgo.operator.cache.scope import KindScope, NamespaceSet, Reader, is_selected
 from clientgo.operator.cache.watches import Attached, Watches
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.metrics import CacheMetrics
@@ -296,10 +295,9 @@ class KindCache:
         if not self.covers(namespace):
             return
         scope = self.scope.of(namespace)
-        selectors = filter(None, (scope.labels, self._readers.labels))
-        labels = metadata.labels or {}
-        if not all(parse_label_selector(text).matches(labels) for text in selectors):
-            self.own_writes.deleted(obj)  # which is what the watch will say of it
+        labels = ",".join(filter(None, (scope.labels, self._readers.labels)))
+        if not is_selected(self.resource, obj, labels, scope.fields):
+            self.own_writes.left(obj)
             return
         # The caller may go on to change what the write returned; what is remembered must not.
         cached = deep_copy(obj if self._project is None else self._project(obj))
@@ -313,7 +311,7 @@ class KindCache:
         if bool(key.namespace) != self.resource.namespaced or not self.covers(key.namespace):
             return
         newest = self.get(key)
-        if newest is None or (uid and metadata_of(newest).uid != uid):
+        if newest is None or (uid and metadata_of(newest).uid != uid) or _is_newer(obj, newest):
             newest = obj
         metadata = metadata_of(newest)
         if metadata.uid and not metadata.finalizers:
@@ -361,6 +359,11 @@ class KindCache:
         for attached in leaving:
             self._watches.detach(attached)
         return leaving
+
+
+def _is_newer(obj: Any, other: Any) -> bool:
+    one, two = (parse_resource_version(metadata_of(o).resource_version) for o in (obj, other))
+    return (one or 0) > (two or 0)
 
 
 _log = logging.getLogger("clientgo.operator.cache")

@@ -28,7 +28,13 @@ from clientgo.meta.selectors import Selector
 from clientgo.observe.metrics import MetricsProvider
 from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.kind_cache import KindCache
-from clientgo.operator.cache.scope import EVERYWHERE, CacheScope, Reader, kind_scope
+from clientgo.operator.cache.scope import (
+    EVERYWHERE,
+    CacheScope,
+    Reader,
+    is_selected,
+    kind_scope,
+)
 from clientgo.operator.errors import (
     CacheNotStartedError,
     CacheSyncTimeoutError,
@@ -246,6 +252,15 @@ class ObjectCache:
         """A deletion was acknowledged."""
         for cache in self._caches_of(kind):
             cache.deleted(obj)
+
+    def selected(self, kind: Kind, namespace: str, labels: str, fields: str) -> list[Any]:
+        """Return the cached objects that the API server would select; shared, of each cache."""
+        return [
+            obj
+            for cache in self._caches_of(kind)
+            for obj in (cache.select(namespace) if cache.covers(namespace) else ())
+            if is_selected(cache.resource, obj, labels, fields)
+        ]
 
     # Inside
 

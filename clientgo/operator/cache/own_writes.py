@@ -53,9 +53,16 @@ class _Entry:
     """What the write returned; of a deletion, the last state that was known."""
     version: int
     deleted: bool
+    left: bool
+    """Whether the store does not select the object any more; ``version`` is that of the write."""
     expires: float
     restarts: int
     """Those of the store at the time of the write."""
+
+    @property
+    def hides(self) -> bool:
+        """Return True if reads are to find no such object."""
+        return self.deleted or self.left
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +142,24 @@ class OwnWrites:
                 echo = _Echo(writer, now + TIME_TO_LIVE, sent)
                 self._echoes[metadata.uid, metadata.resource_version] = echo
             self._tidy_locked(now)
-            self._remember_locked(obj, deleted=False, now=now)
+            self._remember_locked(obj, now)
+
+    def left(self, obj: Any) -> None:
+        """Remember that a write returned an object that the store does not select.
+
+        The watch reports it as deleted, if it has reported it before.
+        """
+        with self._lock:
+            now = self._clock.monotonic()
+            self._tidy_locked(now)
+            self._remember_locked(obj, now, left=True)
 
     def deleted(self, obj: Any) -> None:
         """Remember that an object, in the state that is given, was deleted."""
         with self._lock:
             now = self._clock.monotonic()
             self._tidy_locked(now)
-            self._remember_locked(obj, deleted=True, now=now)
+            self._remember_locked(obj, now, deleted=True)
 
     # Echoes
 
@@ -221,7 +238,9 @@ class OwnWrites:
 
     # Inside
 
-    def _remember_locked(self, obj: Any, *, deleted: bool, now: float) -> None:
+    def _remember_locked(
+        self, obj: Any, now: float, *, deleted: bool = False, left: bool = False
+    ) -> None:
         key, metadata = ObjectName.of(obj), metadata_of(obj)
         version = parse_resource_version(metadata.resource_version)
         if version is None:
@@ -235,7 +254,7 @@ class OwnWrites:
                 version = max(version, known.version)
             elif known.version > version or (same and known.deleted):
                 return  # acknowledged late; what came after it is known
-        entry = _Entry(obj, version, deleted, now + TIME_TO_LIVE, restarts)
+        entry = _Entry(obj, version, deleted, left, now + TIME_TO_LIVE, restarts)
         if _is_history(entry, stored, as_of):
             self._entries.pop(key, None)
         else:
@@ -255,7 +274,7 @@ class OwnWrites:
                 self._expire_locked(key)
             return stored
         self._metrics.stale_reads.inc()
-        return None if entry.deleted else entry.obj
+        return None if entry.hides else entry.obj
 
     def _is_over_locked(self, entry: _Entry, stored: Any | None, as_of: int) -> bool:
         """Return True if the store has come as far as an entry, or will never come there."""
@@ -274,7 +293,9 @@ class OwnWrites:
             del self._echoes[echo]
 
     def _expire_locked(self, key: ObjectName) -> None:
-        del self._entries[key]
+        entry = self._entries.pop(key)
+        if entry.hides and self._store.stored(key) is None:
+            return  # the watch had nothing to bring
         self._expired += 1
         self._metrics.lost_writes.inc()
         _log.warning(

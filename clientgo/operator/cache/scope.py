@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from clientgo.meta.selectors import parse_label_selector
+from clientgo.meta import APIResource, metadata_of, to_plain
+from clientgo.meta.selectors import parse_field_selector, parse_label_selector, selects_object
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.settings.durations import Duration
 from clientgo.rest.config.in_cluster import service_account_namespace
@@ -93,6 +94,13 @@ def namespaces_from_env(name: str = "WATCH_NAMESPACE") -> Namespaces:
     """The namespaces that a variable lists, separated by commas; ``ALL`` if it lists none."""
     names = [part.strip() for part in os.environ.get(name, "").split(",")]
     return frozenset(part for part in names if part) or ALL
+
+
+def is_selected(kind: APIResource, obj: Any, labels: str, fields: str) -> bool:
+    """Return True if the API server would list an object for these selectors."""
+    if labels and not parse_label_selector(labels).matches(metadata_of(obj).labels or {}):
+        return False
+    return not fields or selects_object(parse_field_selector(fields), kind, to_plain(obj))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -254,15 +254,22 @@ class LiveClient(ConfiguredClient):
     ) -> None:
         """Delete the objects of a kind in a namespace, those that are selected."""
         self._before_write("delete_all_of", kind)
-        selected = _list_options(labels, fields)
+        kind, options = self._known(kind), _list_options(labels, fields)
+        counts = not self._options.dry_run and propagation in (None, "Background")
+        cached = self._cache.selected(
+            kind, self._namespace(namespace), options.label_selector, options.field_selector
+        )
         with self._until_stopped() as stop:
-            self._of(kind, namespace).delete_collection(
-                selected,
+            deleted = self._of(kind, namespace).delete_collection(
+                options,
                 propagation_policy=propagation or "",
                 grace_period_seconds=grace,
                 dry_run=self._options.dry_run,
                 stop=stop,
             )
+        # A server that does not say which they were leaves it to the cache.
+        for obj in (cached if deleted is None else deleted.items) if counts else ():
+            self._cache.deleted(kind, obj)
 
     @property
     def status(self) -> Subresource:

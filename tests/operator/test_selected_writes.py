@@ -1,0 +1,180 @@
+"""Own writes in caches that hold only some objects of a kind, and deletions of many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from clientgo.api.core_v1 import Namespace, Secret
+from clientgo.client import ResourceClient
+from clientgo.meta import ObjectMeta
+from clientgo.operator import CacheScope
+from tests.operator.test_cache import reading
+from tests.operator.world import Part, World, part
+
+WEB = {"app": "web"}
+
+
+def secret(name: str, type_: str = "kubernetes.io/tls") -> Secret:
+    return Secret(
+        metadata=ObjectMeta(name=name, namespace="default"),
+        type=type_,
+        string_data={"tls.crt": "a", "tls.key": "b"},
+    )
+
+
+@contextmanager
+def lagging(world: World, kind: Any) -> Iterator[Any]:
+    """A cached client; the watch of a kind brings nothing any more."""
+    reading(world, kind)
+    with world.running():
+        (cache,) = [c for c in world.manager.cache.caches() if c.resource.kind == kind.__name__]
+        cache.stop()
+        yield world.manager.client
+
+
+def names(client: Any, kind: Any, **where: Any) -> list[str]:
+    return [obj.metadata.name for obj in client.list(kind, **where)]
+
+
+# Selectors of the cache
+
+
+def test_what_the_field_selector_of_a_cache_does_not_match_is_not_read_from_it(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-CLI-06c"""
+    scope = CacheScope(fields="type=kubernetes.io/tls")
+    with lagging(make_world(secret("old"), cache_by_kind={Secret: scope}), Secret) as client:
+        client.create(secret("inside"))
+        client.create(secret("outside", "Opaque"))
+        assert names(client, Secret) == ["inside", "old"]
+        assert client.find(Secret, "outside", "default") is None
+
+
+def test_an_own_write_that_leaves_or_enters_the_selection_takes_effect_at_once(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-CLI-06c: in every order, though the watch brings nothing."""
+    scope = CacheScope(labels="app=web")
+    world = make_world(part("a", labels=WEB), part("b"), cache_by_kind={Part: scope})
+    with lagging(world, Part) as client:
+        for label, found in (("db", ["b"]), ("web", ["a", "b"]), ("db", ["b"])):
+            client.patch(part("b"), {"metadata": {"labels": WEB}})
+            client.patch(part("a"), {"metadata": {"labels": {"app": label}}})
+            assert names(client, Part) == found
+            assert (client.find(Part, "a", "default") is not None) == ("a" in found)
+
+
+def test_an_object_that_another_client_brings_back_into_the_selection_is_read(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-CLI-06c: what left is not hidden longer than the store needs to come as far."""
+    scope = CacheScope(labels="app=web")
+    world = make_world(part("a", labels=WEB), cache_by_kind={Part: scope})
+    reading(world, Part)
+    with world.running():
+        client = world.manager.client
+        client.patch(part("a"), {"metadata": {"labels": {"app": "db"}}})
+        assert names(client, Part) == []
+        world.patch(part("a"), {"metadata": {"labels": WEB}})
+        world.clock.wait_for(lambda: names(client, Part) == ["a"])
+
+
+def test_a_transform_does_not_hide_the_fields_that_are_selected_by(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-CLI-06c: the selection is the server's, made of the whole object."""
+
+    def without_type(obj: Secret) -> Secret:
+        obj.type = ""
+        return obj
+
+    scope = CacheScope(fields="type=kubernetes.io/tls", transform=without_type)
+    with lagging(make_world(cache_by_kind={Secret: scope}), Secret) as client:
+        client.create(secret("inside"))
+        client.create(secret("outside", "Opaque"))
+        assert [(obj.metadata.name, obj.type) for obj in client.list(Secret)] == [("inside", "")]
+
+
+# Collections
+
+
+@pytest.mark.parametrize(
+    ("where", "left"),
+    [
+        ({}, ["kept"]),
+        ({"labels": WEB}, ["b", "kept"]),
+        ({"labels": "app!=web"}, ["a", "c", "kept"]),
+        ({"fields": {"metadata.name": "c"}}, ["a", "b", "kept"]),
+        ({"labels": WEB, "propagation": "Background"}, ["b", "kept"]),
+        ({"labels": WEB, "propagation": "Foreground"}, ["a", "b", "c", "kept"]),
+    ],
+)
+def test_a_collection_that_was_deleted_is_gone_from_the_cache(
+    world: World, where: dict[str, Any], left: list[str]
+) -> None:
+    """OP-CLI-06b: those with finalizers are not, nor what the garbage collector deletes later."""
+    world.create(Namespace(metadata=ObjectMeta(name="other")))
+    world.create(part("a", labels=WEB), part("b"), part("elsewhere", "other", labels=WEB))
+    with lagging(world, Part) as client:
+        client.create(part("c", labels=WEB))
+        client.create(part("kept", labels=WEB, finalizers=("example.com/a",)))
+        client.delete_all_of(Part, namespace="default", **where)
+        assert names(client, Part, namespace="default") == left
+        assert names(client, Part, namespace="other") == ["elsewhere"]
+
+
+def test_a_dry_run_deletes_no_collection_from_the_cache(world: World) -> None:
+    """OP-CLI-06b"""
+    world.create(part("a"))
+    with lagging(world, Part) as client:
+        client.dry_run().delete_all_of(Part, namespace="default")
+        assert names(client, Part) == ["a"]
+
+
+def test_only_what_the_server_has_deleted_counts(world: World) -> None:
+    """OP-CLI-06b: another client has changed a label, of which the watch says nothing yet."""
+    world.create(part("a", labels=WEB), part("b"))
+    with lagging(world, Part) as client:
+        world.patch(part("a"), {"metadata": {"labels": {"app": "db"}}})
+        world.patch(part("b"), {"metadata": {"labels": WEB}})
+        client.delete_all_of(Part, namespace="default", labels=WEB)
+        assert names(client, Part) == ["a"]
+
+
+def test_a_deletion_counts_finalizers_that_the_cache_has_not_seen(world: World) -> None:
+    """OP-CLI-06b"""
+    world.create(part("a"))
+    with lagging(world, Part) as client:
+        world.patch(part("a"), {"metadata": {"finalizers": ["example.com/a"]}})
+        client.delete_all_of(Part, namespace="default")
+        assert names(client, Part) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("where", "left"),
+    [
+        ({}, []),
+        ({"labels": WEB}, ["b"]),
+        ({"fields": {"metadata.name": "c"}, "labels": WEB}, ["a", "b"]),
+    ],
+)
+def test_a_server_that_does_not_say_what_it_has_deleted_is_believed(
+    world: World, monkeypatch: pytest.MonkeyPatch, where: dict[str, Any], left: list[str]
+) -> None:
+    """OP-CLI-06b: an aggregated API may answer with a Status."""
+    delete = ResourceClient.delete_collection
+
+    def without_answer(*args: Any, **options: Any) -> None:
+        delete(*args, **options)
+
+    monkeypatch.setattr(ResourceClient, "delete_collection", without_answer)
+    world.create(part("a", labels=WEB), part("b"))
+    with lagging(world, Part) as client:
+        client.create(part("c", labels=WEB))
+        client.delete_all_of(Part, namespace="default", **where)
+        assert names(client, Part) == left
