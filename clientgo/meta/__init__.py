@@ -85,7 +85,7 @@ from clientgo.meta.owner_references import (
     is_controlled_by,
     new_controller_ref,
 )
-from clientgo.meta.resource_version import parse_resource_version
+from clientgo.meta.resource_version import compare_resource_versions, parse_resource_version
 from clientgo.meta.scheme import Scheme
 from clientgo.meta.selectors import (
     FieldRequirement,
@@ -138,6 +138,7 @@ __all__ = [
     "ExplicitKey",
     "object_key",
     "parse_resource_version",
+    "compare_resource_versions",
     "APIResource",
     "GroupVersion",
     "GroupVersionKind",
