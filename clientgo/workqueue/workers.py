@@ -2,7 +2,8 @@
 
 Promises: one worker at a time handles a key; a key whose handling raises is tried again with the
 queue's back-off, and logged when its situation changes; after a stop no further key is handled,
-unless `drain` asks for it; `run_workers` returns when every worker has ended.
+unless `drain` asks for it; `run_workers` returns when every worker has ended. A handler that raises
+`NotReadyError` has not failed: its key is tried again with the same back-off.
 
 Does not interrupt a running handler, nor limit retries: a handler that wants none returns.
 
@@ -17,7 +18,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Final, Generic, TypeVar
 
 from clientgo.util.process import SupervisedThread, ThreadStartError, start_threads
-from clientgo.util.wait import StopEvent, call_when_set
+from clientgo.util.wait import NotReadyError, StopEvent, call_when_set
 from clientgo.workqueue.rate_limiting import RateLimitingQueue
 
 T = TypeVar("T", bound=Hashable)
@@ -26,6 +27,10 @@ _log = logging.getLogger("clientgo.workqueue")
 
 PATIENCE: Final = 10.0
 """Seconds until a stop that waits for handlers is logged; then after twice as long each."""
+
+LONG_WAIT: Final = 10
+"""So many tries of a key that is not ready are logged; with the default limiter 5 s after the
+first."""
 
 
 def run_workers(
@@ -52,7 +57,9 @@ def run_workers(
 
     A key whose handling raises is added again, rate-limited, and the failure is logged as a
     warning. ``expected`` are errors that happen in normal work, such as conflicts with a cache
-    that is behind: they are logged at INFO, without a traceback.
+    that is behind: they are logged at INFO, without a traceback. A key whose handling raises
+    :class:`~clientgo.util.wait.NotReadyError` is added again as well, and is no failure: it is
+    logged as a warning only after every :data:`LONG_WAIT` tries.
 
     Blocks. Raises ThreadStartError if a worker cannot be started; then nothing was handled and the
     queue is open. Raises what `guard` raised, and what `handle` raised if that is no `Exception`,
@@ -157,6 +164,9 @@ class _Workers(Generic[T]):
         try:
             with self._queue.syncing(key):
                 self._handle(key)
+        except NotReadyError as reason:
+            self._log_wait(key, reason)
+            self._try_again(key)
         except Exception as error:  # noqa: BLE001 - one key's failure must not end the worker
             self._log_failure(key, error)
             self._try_again(key)
@@ -176,6 +186,15 @@ class _Workers(Generic[T]):
         except ThreadStartError as error:
             _log.warning("%s: tried again without a delay: %s", key, error)
             self._queue.add(key)
+
+    def _log_wait(self, key: T, reason: NotReadyError) -> None:
+        """Warn of a wait that takes long: what the key waits for may never come."""
+        tries = self._queue.num_requeues(key) + 1
+        level = logging.DEBUG if tries % LONG_WAIT else logging.WARNING
+        extra = {"key": str(key)}
+        _log.log(
+            level, "%s: not ready: %s; trying again later (try %d)", key, reason, tries, extra=extra
+        )
 
     def _log_failure(self, key: T, error: Exception) -> None:
         """Warn of the first failure with its traceback, and of each that differs from the last."""

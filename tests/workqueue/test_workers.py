@@ -11,7 +11,7 @@ import pytest
 from clientgo.leaderelection import LeadershipLostError
 from clientgo.testing import FakeClock
 from clientgo.util.process import ThreadStartError
-from clientgo.util.wait import StopEvent
+from clientgo.util.wait import NotReadyError, StopEvent
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, run_workers
 from tests.background import Background
 from tests.threads import refused_threads
@@ -259,3 +259,42 @@ def test_a_key_is_tried_again_without_a_delay_if_the_thread_for_delays_is_refuse
 
     assert handled == ["a", "a"]
     assert "a: tried again without a delay: thread workqueue-delays-" in caplog.text
+
+
+def test_a_key_that_is_not_ready_is_tried_again_later_and_has_not_failed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """CST-04: with the back-off of the queue; only a long wait is logged."""
+    queue, clock = make_queue()
+    stop, attempts = threading.Event(), SimpleQueue[str]()
+    tries = iter(range(1, 22))
+
+    def handle(key: str) -> None:
+        attempts.put(key)
+        number = next(tries)
+        if number == 12:
+            raise RuntimeError("no")
+        if number < 21:
+            raise NotReadyError("the cache is behind")
+
+    with caplog.at_level(logging.INFO, "clientgo.workqueue"):
+        running = Background(lambda: run_workers(stop, queue, handle))
+        queue.add("default/a")
+        for tried in range(1, 21):
+            attempts.get(timeout=30)
+            clock.wait_for_waiters(1)
+            assert queue.num_requeues("default/a") == tried
+            clock.step(10.0)
+        attempts.get(timeout=30)
+        stop.set()
+        running.result()
+
+    assert queue.num_requeues("default/a") == 0
+    wait = "default/a: not ready: the cache is behind; trying again later (try {})"
+    assert caplog.messages == [
+        wait.format(10),
+        "default/a: RuntimeError: no; trying again later (failure 12)",
+        wait.format(20),
+        "default/a: handled after 20 failures",
+    ]
+    assert [bool(record.exc_info) for record in caplog.records] == [False, True, False, False]

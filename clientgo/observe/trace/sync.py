@@ -10,6 +10,7 @@ from typing import Final, Protocol, Self
 
 from clientgo.observe.trace.trace import Trace
 from clientgo.util.copies import uncopyable
+from clientgo.util.wait import NotReadyError
 
 
 class Syncing(Protocol):
@@ -57,13 +58,13 @@ NOT_TRACED: Final[Syncing] = _NotTraced()
 class TracedSync:
     """One sync of one key, in one thread at a time."""
 
-    __slots__ = ("_error", "_key", "_of", "_started", "_trace")
+    __slots__ = ("_details", "_key", "_of", "_started", "_trace")
 
     def __init__(self, trace: Trace, of: str, key: object) -> None:
         self._trace = trace
         self._of = of
         self._key = key
-        self._error = ""
+        self._details = {"error": ""}
         self._started = 0.0
 
     def begin(self) -> None:
@@ -74,10 +75,12 @@ class TracedSync:
         trace.note("sync.start", self._of, self._key)
 
     def end(self, error: BaseException | None = None) -> None:
-        if error is not None:
+        if isinstance(error, NotReadyError):
+            self._details["not_ready"] = str(error)
+        elif error is not None:
             self.failed(error)
         seconds = self._trace.now() - self._started
-        self._trace.note("sync.end", self._of, self._key, error=self._error, seconds=seconds)
+        self._trace.note("sync.end", self._of, self._key, **self._details, seconds=seconds)
 
     def __enter__(self) -> Self:
         self.begin()
@@ -92,4 +95,4 @@ class TracedSync:
         self.end(exception)
 
     def failed(self, error: BaseException) -> None:
-        self._error = f"{type(error).__name__}: {error}"
+        self._details["error"] = f"{type(error).__name__}: {error}"

@@ -6,7 +6,8 @@ polls.
 
 - `until`, `poll_until`: loops on an injected clock;
 - `Backoff`: the numbers of a back-off; `BackoffSteps` and `BackoffManager` walk along them;
-- `on_error`, `retry_on_conflict`: try again while an error is retriable;
+- `on_error`, `retry_on_conflict`: try again while an error is retriable; `NotReadyError`: to be
+  called again, though nothing failed;
 - `setup_signal_handler`, `stop_on_signals`: SIGINT and SIGTERM as stop events;
   `call_on_signals` passes them on;
 - `wait_for_event`: wait for an event, but not beyond a stop;
@@ -24,6 +25,7 @@ from clientgo.util.wait.loop import (
 from clientgo.util.wait.retry import (
     DEFAULT_BACKOFF,
     DEFAULT_RETRY,
+    NotReadyError,
     is_conflict,
     on_error,
     retry_on_conflict,
@@ -45,6 +47,7 @@ __all__ = [
     "on_error",
     "retry_on_conflict",
     "is_conflict",
+    "NotReadyError",
     "DEFAULT_RETRY",
     "DEFAULT_BACKOFF",
     "call_when_set",

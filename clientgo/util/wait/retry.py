@@ -16,10 +16,20 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.copies import CopyableError
 from clientgo.util.wait.backoff import Backoff, BackoffSteps
 from clientgo.util.wait.loop import WaitInterruptedError, WaitTimeoutError
 
 T = TypeVar("T")
+
+
+class NotReadyError(CopyableError):
+    """Raise it out of a sync that must wait for something: no failure, call it again later.
+
+    :func:`~clientgo.workqueue.run_workers` tries the key again with back-off, and logs only a wait
+    that takes long.
+    """
+
 
 DEFAULT_RETRY: Final = Backoff(duration=0.010, factor=1.0, jitter=0.1, steps=5)
 """For updates that few others compete with: about 40 ms in all."""

@@ -9,7 +9,7 @@ import pytest
 
 from clientgo.observe.trace import Recorder, tracing
 from clientgo.testing import FakeClock
-from clientgo.util.wait import StopEvent
+from clientgo.util.wait import NotReadyError, StopEvent
 from clientgo.workqueue import (
     DelayingQueue,
     ItemExponentialFailureRateLimiter,
@@ -121,6 +121,18 @@ def test_a_scheduled_item_shows_its_delay() -> None:
         ("queue.add_after", {"delay": 5.0}),
         ("queue.add", {"outcome": "new"}),
     ]
+
+
+def test_a_sync_that_must_wait_has_no_error() -> None:
+    """CST-04."""
+    recorder = Recorder()
+    with tracing(recorder):
+        queue = RateLimitingQueue[str](name="foos")
+        with pytest.raises(NotReadyError), queue.syncing("a"):
+            raise NotReadyError("the cache is behind")
+
+    (end,) = recorder.hops("sync.end")
+    assert (end.details["error"], end.details["not_ready"]) == ("", "the cache is behind")
 
 
 def test_workers_show_each_sync_and_its_failure() -> None:
