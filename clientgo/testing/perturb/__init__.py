@@ -7,8 +7,9 @@
 
 :func:`perturb` runs the controller once, to learn its writes. Then it runs it again for each write
 and each perturbation: a crash before and after it, a lost answer, a failure, a conflict, caches
-that go back in time, a change that is never seen, lost leadership. In the end the objects must be
-those of the undisturbed run, none missing and none twice, and the controller must be quiet.
+that go back in time or lag behind, a change that is never seen, lost leadership. In the end the
+objects must be those of the undisturbed run, none missing and none twice, and the controller must
+be quiet.
 
 Promises: each run has an API server of its own, in this process; a write is held while the
 perturbation is prepared, so that nothing depends on timing.

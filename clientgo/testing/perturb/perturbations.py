@@ -87,6 +87,19 @@ def stale_cache(trial: Trial) -> None:
     trial.server.lift(lagging)
 
 
+def lagging_cache(trial: Trial) -> None:
+    """The event of the write comes late; meanwhile the objects of the user cause more syncs."""
+    written = trial.write.resource.partition("/")[0]
+    watches = Requests(verbs=("watch",), resource=written, user_agent=trial.agent)
+    frozen = FreezeWatches(requests=watches)
+    trial.server.inject(frozen)
+    trial.release()
+    trial.settle()
+    trial.touch()
+    trial.settle()
+    trial.server.lift(frozen)
+
+
 def unobserved(trial: Trial) -> None:
     """While no event arrives, what the user created changes, and changes back."""
     watches = Requests(verbs=("watch",), user_agent=trial.agent)
@@ -116,6 +129,7 @@ PERTURBATIONS: Final[Mapping[str, Perturbation]] = {
     "conflict": conflict,
     "stale-restart": stale_restart,
     "stale-cache": stale_cache,
+    "lagging-cache": lagging_cache,
     "unobserved": unobserved,
     "lost-leadership": lost_leadership,
 }

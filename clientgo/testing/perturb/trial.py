@@ -260,13 +260,17 @@ class Trial:
             plain = objects.get(name).to_dict()
             metadata = plain["metadata"]
             if metadata.get("finalizers"):
-                objects.patch(name, {"metadata": {"annotations": {"perturb": "changed"}}})
-                objects.patch(name, {"metadata": {"annotations": {"perturb": None}}})
+                _touch(objects, name)
                 continue
             for key in _SET_BY_SERVER:
                 metadata.pop(key, None)
             objects.delete(name)
             objects.create(plain)
+
+    def touch(self) -> None:
+        """Change the user's objects and restore them, so that they cause syncs."""
+        for resource, namespace, name in self._created:
+            _touch(self.client.resource(resource).namespace(namespace), name)
 
     def take_leases(self) -> None:
         """Hold every Lease that the controller has, for ever."""
@@ -317,3 +321,8 @@ class Trial:
             made: Unstructured = objects.create(manifest)
             self._created.append((resource, made.metadata.namespace, made.metadata.name))
             self._created_plurals.add(resource.plural)
+
+
+def _touch(objects: Any, name: str) -> None:
+    for value in ("changed", None):
+        objects.patch(name, {"metadata": {"annotations": {"perturb": value}}})

@@ -50,6 +50,7 @@ def test_a_controller_that_creates_before_it_checks_is_found() -> None:
     report = disturbed(controllers.creating_before_it_checks, timeout=3.0)
 
     assert {"lost-answer", "stale-restart"} & failed(report)
+    assert "lagging-cache" in failed(report)
     assert any("exists once more" in outcome.problem for outcome in report.failures)
 
 
