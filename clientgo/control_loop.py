@@ -23,7 +23,13 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from clientgo.cache import DeletedFinalStateUnknown, InformerName, Lister
+from clientgo.cache import (
+    DELTA_FIFO,
+    DeletedFinalStateUnknown,
+    InformerName,
+    Lister,
+    QueueChoice,
+)
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory, check_alive, check_synced
 from clientgo.leaderelection import (
@@ -60,7 +66,10 @@ Keys = Callable[[Any], Iterable[ObjectName]]
 """From an object that has changed to the keys that need a sync."""
 
 Sync = Callable[[ObjectName], float | None]
-"""Bring one object into its desired state; return after how many seconds to look again, or None."""
+"""Bring one object into its desired state; return after how many seconds to look again, or None.
+
+Raise :class:`~clientgo.util.wait.NotReadyError` to be called again with back-off without a failure.
+"""
 
 
 class ControlLoop:
@@ -80,8 +89,9 @@ class ControlLoop:
 
     Lines that are logged during a sync have the fields ``controller`` and ``key``
     (:mod:`clientgo.observe.logs`). A ``recorder`` records an event when this process becomes or
-    stops being the leader. The informers report metrics under ``informer_name``. A client counts
-    its requests if it is made after ``set_default_provider``.
+    stops being the leader. The informers report metrics under ``informer_name``, and run on
+    ``informer_queue``; a :class:`~clientgo.cache.ConsistencyStore` needs ``REAL_FIFO``. A client
+    counts its requests if it is made after ``set_default_provider``.
     """
 
     def __init__(
@@ -99,6 +109,7 @@ class ControlLoop:
         debug: bool = False,
         recorder: EventRecorder | None = None,
         informer_name: InformerName | None = None,
+        informer_queue: QueueChoice = DELTA_FIFO,
     ) -> None:
         if debug and not metrics:
             raise ValueError("debug=True needs the address of the metrics server: metrics=':8080'")
@@ -109,7 +120,7 @@ class ControlLoop:
         self.name = name
         self.queue: RateLimitingQueue[ObjectName] = RateLimitingQueue(name=name)
         self.factory = SharedInformerFactory(
-            client, resync, namespace=namespace, informer_name=informer_name
+            client, resync, namespace=namespace, informer_name=informer_name, queue=informer_queue
         )
         self.serves: dict[str, tuple[str, int]] = {}
         """Host and port of ``health`` and ``metrics``, while they are served."""

@@ -67,6 +67,11 @@ from clientgo.cache.reflector.list_watch import (
 from clientgo.cache.reflector.options import ReflectorOptions
 from clientgo.cache.reflector.reflector import Reflector
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType, Replacement
+from clientgo.cache.store.consistency_store import (
+    ConsistencyError,
+    ConsistencyStore,
+    VersionedStore,
+)
 from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import (
     NAMESPACE_INDEX,
@@ -135,6 +140,9 @@ __all__ = [
     "UnknownIndexError",
     "TransactionError",
     "StoreStatistics",
+    "ConsistencyStore",
+    "ConsistencyError",
+    "VersionedStore",
     "ExpirationCache",
     "ExpirationPolicy",
     "ttl_policy",

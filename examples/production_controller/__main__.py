@@ -2,7 +2,8 @@
 
 :class:`~clientgo.control_loop.ControlLoop` elects a leader or shares the Foos, serves probes and
 metrics, and runs the workers. What is done to a Foo is the sample's
-:meth:`FooSyncer.sync <sample_controller.controller.FooSyncer.sync>`.
+:meth:`FooSyncer.sync <sample_controller.controller.FooSyncer.sync>`, which here waits until the
+caches have what it wrote before.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ from pathlib import Path
 from typing import TextIO
 
 from clientgo.api.apps_v1 import Deployment
-from clientgo.cache import InformerName
+from clientgo.cache import REAL_FIFO, ConsistencyStore, InformerName
 from clientgo.client import Client
 from clientgo.control_loop import ControlLoop
+from clientgo.informers import SharedInformerFactory
 from clientgo.leaderelection import USUAL_TIMING, LeadershipLostError, WorkStillRunningError
 from clientgo.meta import ObjectName
 from clientgo.observe.logs import setup_logging
 from clientgo.observe.metrics import set_default_provider
 from clientgo.observe.serving import ServingError
 from clientgo.observe.trace import ChromeTracer, TextTracer, Tracer, tracing
-from clientgo.record import EventBroadcaster, EventSink
+from clientgo.record import EventBroadcaster, EventRecorder, EventSink
 from clientgo.rest import ConfigError, load_config
 from clientgo.sharding import process_number, run_processes, stop_with_parent
 from clientgo.util.wait import setup_signal_handler
@@ -92,10 +94,40 @@ def run(client: Client, options: Options, stop: threading.Event) -> None:
             metrics=options.metrics_bind_address,
             recorder=recorder,
             informer_name=informer_name,
+            informer_queue=REAL_FIFO,  # its caches have a version, to be compared with writes
         )
         loop.watch(Foo)
         loop.watch(Deployment, owners)
-        loop.run(FooSyncer(client, loop.factory, recorder).sync, stop, workers=options.workers)
+        informers = loop.factory.informers()
+        written = ConsistencyStore({kind: informers[kind].indexer for kind in informers})
+        syncer = ConsistentSyncer(written, client, loop.factory, recorder)
+        loop.run(syncer.sync, stop, workers=options.workers)
+
+
+class ConsistentSyncer(FooSyncer):
+    """Syncs no Foo while a cache is older than the Deployment that was written for it.
+
+    A status that is written from an old Foo is refused by the API server, so it is not recorded.
+    """
+
+    def __init__(
+        self,
+        written: ConsistencyStore,
+        client: Client,
+        factory: SharedInformerFactory,
+        recorder: EventRecorder,
+    ) -> None:
+        super().__init__(client, factory, recorder)
+        self._written = written
+
+    def sync(self, name: ObjectName) -> None:
+        self._written.ensure_ready(name)  # raises; ControlLoop calls again a little later
+        super().sync(name)
+
+    def _ensure_deployment(self, foo: Foo) -> Deployment:
+        deployment = super()._ensure_deployment(foo)
+        self._written.wrote(foo, deployment)
+        return deployment
 
 
 def owners(deployment: Deployment) -> Iterable[ObjectName]:
