@@ -100,6 +100,10 @@ _COUNTS = ("4", "8", "16")
 TARGETS = (
     Row("queue, one thread", "queue", "add, get, done", "Queue", "queue.Queue", 3),
     *(
+        Row("priority queue, one thread", "queue", "add, get, done", "PriorityQueue", peer, target)
+        for peer, target in (("queue.Queue", 1.5), ("queue.PriorityQueue", 2))
+    ),
+    *(
         Row(f"queue, 1 producer and {count} workers", "queue", "threads", "Queue", peer,
             target, f"1 producers, {count} workers")
         for count in _COUNTS

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import queue
 from functools import partial
 
 from benchmarks.grid import Grid
 from clientgo.testing import bench
+from clientgo.testing.bench.measure import Side
 
 OURS = ("Queue", "RateLimitingQueue", "PriorityQueue")
 TEXTBOOK = "textbook Condition queue"
 PEERS = ("queue.Queue", "queue.SimpleQueue", TEXTBOOK)
+STANDARD_PRIORITY = "queue.PriorityQueue"
 
 
 def measure(grid: Grid) -> None:
     """Measure every cell of the layer."""
     for size in grid.pick(tiny=[20], quick=[20_000], full=[100, 10_000, 1_000_000]):
         items = bench.keys(size)
-        one = {name: partial(_one, name, items) for name in (*OURS, *PEERS)}
-        grid.compare("queue", "add, get, done", size, one, peers=PEERS)
+        one: dict[str, Side] = {name: partial(_one, name, items) for name in (*OURS, *PEERS)}
+        one[STANDARD_PRIORITY] = partial(_one_in_standard_priority, items)
+        peers = (*PEERS, STANDARD_PRIORITY)
+        grid.compare("queue", "add, get, done", size, one, peers=peers)
     size = grid.pick(tiny=20, quick=10_000, full=50_000)
     items = bench.keys(size)
     readds = {name: partial(_readds, name, items) for name in (*OURS[:2], TEXTBOOK)}
@@ -39,6 +44,10 @@ def measure(grid: Grid) -> None:
 
 def _one(name: str, items: list[str]) -> float:
     return bench.load_one_by_one(bench.new_queue(name), items)
+
+
+def _one_in_standard_priority(items: list[str]) -> float:
+    return bench.load_one_by_one(queue.PriorityQueue(), items)
 
 
 def _readds(name: str, items: list[str]) -> float:

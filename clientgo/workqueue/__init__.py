@@ -20,7 +20,8 @@ from clientgo.workqueue.delaying import DelayingQueue, DelayingQueueStatistics
 from clientgo.workqueue.due_heap import DueHeap
 from clientgo.workqueue.explanation import QueueStatistics
 from clientgo.workqueue.ordering import FIFO, Ordering
-from clientgo.workqueue.priority import DEFAULT_PRIORITY, LOW_PRIORITY, PriorityQueue
+from clientgo.workqueue.priority import LOW_PRIORITY, PriorityQueue
+from clientgo.workqueue.priority_ordering import DEFAULT_PRIORITY
 from clientgo.workqueue.queue import Queue
 from clientgo.workqueue.rate_limiters import (
     BucketRateLimiter,

@@ -85,13 +85,13 @@ class DelayingQueue(Queue[T]):
         if self._observed:
             self._observer.retried(item, delay)
         if delay <= 0:
-            self._add_locked(item)
+            self._note_locked(item)
             return
         self._delay_locked(item, nanoseconds(self._clock.monotonic()) + nanoseconds(delay))
 
     def _delay_locked(self, item: T, due_ns: int) -> None:
         if not self._has_waiter_locked(item):
-            self._add_locked(item)
+            self._note_locked(item)
             return
         if self._delays.put(item, due_ns):
             self._delays_changed.notify()
@@ -136,7 +136,7 @@ class DelayingQueue(Queue[T]):
 
     def _release_locked(self, item: T) -> None:
         try:
-            self._add_locked(item)
+            self._note_locked(item)
         except Exception:  # noqa: BLE001 - the other delayed items must still be added
             _log.exception(
                 "work queue %r: the ordering failed, and the delayed item %r is dropped",

@@ -5,28 +5,22 @@ Promises: the ready item with the highest priority comes out first. Waiting coun
 item keeps its priority while the queue knows it, also when it is retried.
 
 client-go has no such queue; controller-runtime's (pkg/controller/priorityqueue) has no ageing.
-
-An item of priority p is ordered as if it had been added p times `ageing` seconds earlier. So
-nothing has to be moved as time passes.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from typing import Any, Final
 
 from clientgo.observe.metrics import MetricsProvider
 from clientgo.util.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.workqueue.delaying import check_delay
-from clientgo.workqueue.due_heap import DueHeap
-from clientgo.workqueue.ordering import Ordering, T
+from clientgo.workqueue.ordering import T
+from clientgo.workqueue.priority_ordering import DEFAULT_PRIORITY, PriorityOrdering
+from clientgo.workqueue.queue import Queue
 from clientgo.workqueue.rate_limiters import RateLimiter
 from clientgo.workqueue.rate_limiting import RateLimitingQueue
 from clientgo.workqueue.states import NOTHING
-
-DEFAULT_PRIORITY: Final = 0
-"""The priority of an item that was given none."""
 
 LOW_PRIORITY: Final = -100
 """For work that can wait, such as adds from an initial list or a resync: with the default ageing,
@@ -56,7 +50,7 @@ class PriorityQueue(RateLimitingQueue[T]):
             raise ValueError(
                 f"ageing of {ageing} s: without a positive value items of low priority would starve"
             )
-        self._by_priority = _PriorityOrdering[T](ageing, clock)
+        self._by_priority = PriorityOrdering[T](ageing, clock)
         super().__init__(
             rate_limiter,
             name=name,
@@ -68,7 +62,10 @@ class PriorityQueue(RateLimitingQueue[T]):
 
     def add(self, item: T, *, priority: int = DEFAULT_PRIORITY) -> None:
         """Note that `item` needs work, with at least this priority. Never blocks."""
-        self._do_locked(partial(self._add_at_priority_locked, priority), item, or_leave=True)
+        if priority == DEFAULT_PRIORITY:
+            Queue.add(self, item)
+        else:
+            self._do_locked(partial(self._add_at_priority_locked, priority), item, or_leave=True)
 
     def add_after(self, item: T, delay: float, *, priority: int | None = None) -> None:
         """Add `item` when `delay` seconds have passed, with at least this priority, or its own.
@@ -97,13 +94,21 @@ class PriorityQueue(RateLimitingQueue[T]):
         """Drop the delay of `item`, if it has one; what is ready stays ready. Never blocks."""
         self._do_locked(self._unschedule_locked, item, or_leave=True)
 
-    def done(self, item: T) -> None:
-        """Give back an item that `get` returned. If it was added meanwhile, it is listed again."""
-        self._do_locked(self._done_locked, item, or_leave=True)
-
     def depths(self) -> dict[int, int]:
         """Return how many items are ready, by priority."""
-        return self._read(lambda: dict(self._by_priority.listed))
+        return self._read(self._by_priority.depths)
+
+    def _add_locked(self, item: T) -> None:
+        self._add_at_priority_locked(DEFAULT_PRIORITY, item)
+
+    def _add_at_priority_locked(self, priority: int, item: T) -> None:
+        self._raise_priority_locked(item, priority)
+        self._note_locked(item)
+
+    def _add_after_at_priority_locked(self, delay: float, priority: int | None, item: T) -> None:
+        if priority is not None:
+            self._raise_priority_locked(item, priority)
+        self._add_after_locked(delay, item)
 
     def _schedule_locked(self, due: float, due_ns: int, priority: int, item: T) -> None:
         if self._shutting_down:
@@ -114,100 +119,43 @@ class PriorityQueue(RateLimitingQueue[T]):
             self._add_at_priority_locked(priority, item)
             return
         self._cancel_delay_locked(item)
-        self._by_priority.set_priority(item, priority)
+        self._set_priority_locked(item, priority)
         self._observer.note("queue.add_after", item, delay=due - self._clock.monotonic())
         self._delay_locked(item, due_ns)
 
     def _unschedule_locked(self, item: T) -> None:
         self._cancel_delay_locked(item)
-        if not self._knows_locked(item):
-            self._by_priority.forget(item)
-
-    def _add_at_priority_locked(self, priority: int, item: T) -> None:
-        self._raise_priority_locked(item, priority)
-        self._add_locked(item)
-
-    def _add_after_at_priority_locked(self, delay: float, priority: int | None, item: T) -> None:
-        if priority is not None:
-            self._raise_priority_locked(item, priority)
-        self._add_after_locked(delay, item)
+        self._forget_unknown_locked(item)
 
     def _done_locked(self, item: T) -> None:
         super()._done_locked(item)
-        if not self._knows_locked(item):
-            self._by_priority.forget(item)
+        self._forget_unknown_locked(item)
+
+    def _wait_locked(self) -> None:
+        if not self._by_priority:
+            self._by_priority.release()
+        super()._wait_locked()
 
     def _repair_locked(self, taken: Any = NOTHING) -> None:
+        self._by_priority.repair()
         super()._repair_locked(taken)
-        self._by_priority.recount()
 
     def _raise_priority_locked(self, item: T, priority: int) -> None:
         if self._shutting_down:
             return
+        if not self._knows_locked(item) or priority > self._by_priority.priority(item):
+            self._set_priority_locked(item, priority)
+
+    def _set_priority_locked(self, item: T, priority: int) -> None:
+        self._is_plain = False
+        self._by_priority.set_priority(item, priority)
+
+    def _forget_unknown_locked(self, item: T) -> None:
+        """Forget the priority of an item that the queue does not know any more."""
         if not self._knows_locked(item):
-            self._by_priority.begin(item, priority)
-        elif priority > self._by_priority.priority(item):
-            self._by_priority.set_priority(item, priority)
+            self._by_priority.forget(item)
+            if not (self._by_priority.priorities or self._observed or self._shutting_down):
+                self._is_plain = True
 
     def _knows_locked(self, item: T) -> bool:
-        return item in self._states or self._delays.due_ns(item) is not None
-
-
-class _PriorityOrdering(Ordering[T]):
-    """Lists items by the instant of their arrival, moved by their priority."""
-
-    def __init__(self, ageing: float, clock: Clock) -> None:
-        self._ageing_ns = nanoseconds(ageing)
-        self._clock = clock
-        self._turns: DueHeap[T] = DueHeap()
-        self._priorities: dict[T, int] = {}
-        """The priorities that differ from the default, of all items that the queue knows."""
-        self.listed: Counter[int] = Counter()
-
-    def push(self, item: T, /) -> None:
-        arrival_ns = nanoseconds(self._clock.monotonic())
-        priority = self._priorities.get(item, DEFAULT_PRIORITY)
-        self._turns.put(item, arrival_ns - priority * self._ageing_ns)
-        self.listed[priority] += 1
-
-    def pop(self) -> T:
-        item = self._turns.pop()
-        self._unlist(self._priorities.get(item, DEFAULT_PRIORITY))
-        return item
-
-    def touch(self, item: T, /) -> None:
-        """Leave the item where it is: `set_priority` has moved it if need be."""
-
-    def __len__(self) -> int:
-        return len(self._turns)
-
-    def priority(self, item: T) -> int:
-        return self._priorities.get(item, DEFAULT_PRIORITY)
-
-    def set_priority(self, item: T, priority: int) -> None:
-        """Give `item` a priority, higher than before if it is listed."""
-        turn_ns = self._turns.due_ns(item)
-        if turn_ns is not None:
-            self._turns.put(item, turn_ns - (priority - self.priority(item)) * self._ageing_ns)
-            self._unlist(self.priority(item))
-            self.listed[priority] += 1
-        self.begin(item, priority)
-
-    def begin(self, item: T, priority: int) -> None:
-        """Give a priority to an item that is not listed."""
-        if priority == DEFAULT_PRIORITY:
-            self._priorities.pop(item, None)
-        else:
-            self._priorities[item] = priority
-
-    def forget(self, item: T) -> None:
-        self._priorities.pop(item, None)
-
-    def recount(self) -> None:
-        """Count anew what is listed, after an operation that was interrupted."""
-        self.listed = Counter(self.priority(item) for item in self._turns)
-
-    def _unlist(self, priority: int) -> None:
-        self.listed[priority] -= 1
-        if not self.listed[priority]:
-            del self.listed[priority]
+        return item in self._states or item in self._delays

@@ -77,7 +77,8 @@ class Queue(LockedOperations, Generic[T]):
         self._observer = QueueObserver(name, metrics, clock, self._lock)
         self._observed = self._observer.is_active
         self._is_plain = not self._observed
-        """True unless the queue is observed or shuts down."""
+        """True if the queue is not observed, does not shut down, and has no priorities: an unknown
+        item need only be listed, and one that is done need only be forgotten."""
         refuse_in_child(
             self,
             f"work queue {name!r}",
@@ -120,6 +121,11 @@ class Queue(LockedOperations, Generic[T]):
                     self._do_left()
 
     def _add_locked(self, item: T) -> None:
+        """Do what `add` does, in any case."""
+        self._note_locked(item)
+
+    def _note_locked(self, item: T) -> None:
+        """Note that an item needs work, however it was added."""
         if self._shutting_down:
             return
         before = self._states.get(item)

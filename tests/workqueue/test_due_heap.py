@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import sys
+
+import pytest
 
 from clientgo.workqueue.due_heap import DueHeap
 
@@ -66,3 +69,51 @@ def test_any_mix_of_puts_and_discards_comes_up_in_order() -> None:
 
     assert [due for due, _ in drained] == sorted(expected.values())
     assert {item: due for due, item in drained} == expected
+
+
+def test_an_empty_heap_that_is_asked_for_its_first_instant_holds_no_memory() -> None:
+    heap: DueHeap[int] = DueHeap()
+    empty = sys.getsizeof(heap)
+    for item in range(10_000):
+        heap.put(item, item)
+    for _ in range(10_000):
+        heap.pop()
+
+    assert heap.first_due_ns() is None
+    assert sys.getsizeof(heap) <= empty
+    assert sys.getsizeof(heap._heap) == sys.getsizeof([])
+
+
+def test_a_repaired_heap_has_what_its_dict_has() -> None:
+    heap: DueHeap[str] = DueHeap()
+    for due_ns, item in enumerate("abc"):
+        heap.put(item, due_ns)
+    heap._heap.clear()  # as if an interrupt had come between the two
+
+    heap.repair()
+
+    assert [heap.pop() for _ in range(3)] == ["a", "b", "c"]
+
+
+def test_an_item_that_cannot_be_compared_comes_out_and_the_others_stay(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Odd:
+        works = True
+
+        def __hash__(self) -> int:
+            if not self.works:
+                raise ValueError("no hash")
+            return 1
+
+    heap: DueHeap[Odd | str] = DueHeap()
+    odd = Odd()
+    heap.put(odd, 1)
+    heap.put("a", 2)
+    odd.works = False
+
+    assert heap.pop() is odd
+    assert "an item, of Odd, cannot be compared" in caplog.text
+    assert len(heap) == 1
+    assert heap.pop() == "a"
+    assert not heap

@@ -18,6 +18,7 @@ from clientgo.workqueue import (
     BucketRateLimiter,
     DelayingQueue,
     ItemExponentialFailureRateLimiter,
+    PriorityQueue,
     Queue,
     RateLimitingQueue,
 )
@@ -68,6 +69,22 @@ def test_a_queued_key_costs_little_and_leaves_nothing_behind(name: str, limit: i
     assert allocated() - before < NEGLIGIBLE
     queue.shut_down()
     assert worker.result() == (None, True)
+
+
+def test_priorities_leave_nothing_behind() -> None:
+    clock = FakeClock()
+    queue: PriorityQueue[str] = PriorityQueue(clock=clock)
+    before = allocated()
+    for number, key in enumerate(KEYS):
+        queue.add(key, priority=number % 3)
+    for key in KEYS:
+        queue.add(key, priority=2)
+
+    worker = handle_all(queue, clock)
+
+    assert allocated() - before < NEGLIGIBLE
+    queue.shut_down()
+    worker.result()
 
 
 def test_delays_leave_nothing_behind() -> None:

@@ -100,6 +100,32 @@ def test_an_item_keeps_its_priority_when_it_is_retried() -> None:
         assert drain(queue) == ["important", "ordinary"]
 
 
+def test_a_plain_add_raises_the_priority_of_an_item_that_waits_for_its_delay() -> None:
+    queue, _ = make_queue()
+    with queue:
+        queue.add_after("low", 1.0, priority=LOW_PRIORITY)
+        queue.add("other", priority=-1)
+
+        queue.add("low")
+
+        assert queue.depths() == {0: 1, -1: 1}
+        assert drain(queue) == ["low", "other"]
+
+
+def test_what_was_added_with_a_priority_does_not_change_what_comes_after_it() -> None:
+    """A queue in which nothing has a priority takes fewer steps."""
+    queue, _ = make_queue()
+    plain = queue._is_plain
+    queue.add("a", priority=5)
+    queue.add("b", priority=LOW_PRIORITY)
+    assert drain(queue) == ["a", "b"]
+
+    assert plain
+    assert queue._is_plain
+    queue.shut_down()
+    assert not queue._is_plain
+
+
 def test_a_retry_can_raise_the_priority() -> None:
     queue, clock = make_queue()
     with queue:
@@ -130,7 +156,7 @@ def test_a_finished_item_has_no_priority_any_more() -> None:
     queue, _ = make_queue()
     queue.add("a", priority=5)
     drain(queue)
-    assert not queue._by_priority._priorities
+    assert not queue._by_priority.priorities
 
     queue.add("b")
     queue.add("a")
@@ -150,7 +176,7 @@ def test_an_add_after_a_shutdown_leaves_nothing_behind() -> None:
     queue.add("a", priority=5)
 
     assert len(queue) == 0
-    assert not queue._by_priority._priorities
+    assert not queue._by_priority.priorities
 
 
 def test_an_add_can_end_a_wait_here_too() -> None:

@@ -11,6 +11,6 @@ of back-off is one `step(3600)` and no test ever sleeps::
     item, _ = queue.get()
 """
 
-from clientgo.util.clock.clock import REAL_CLOCK, Clock, RealClock, nanoseconds
+from clientgo.util.clock.clock import REAL_CLOCK, Clock, RealClock, monotonic_ns, nanoseconds
 
-__all__ = ["Clock", "RealClock", "REAL_CLOCK", "nanoseconds"]
+__all__ = ["Clock", "RealClock", "REAL_CLOCK", "monotonic_ns", "nanoseconds"]

@@ -106,5 +106,12 @@ REAL_CLOCK: Final[Clock] = RealClock()
 """The clock that every component uses unless it is given another."""
 
 
+def monotonic_ns(clock: Clock) -> Callable[[], int]:
+    """Return what reads `clock.monotonic()` as `nanoseconds`; of `REAL_CLOCK` in one C call."""
+    if clock is REAL_CLOCK:
+        return time.monotonic_ns
+    return lambda: nanoseconds(clock.monotonic())
+
+
 def _real_clock() -> Clock:
     return REAL_CLOCK

@@ -8,13 +8,23 @@ import time
 
 import pytest
 
-from clientgo.util.clock import REAL_CLOCK, nanoseconds
+from clientgo.testing import FakeClock
+from clientgo.util.clock import REAL_CLOCK, monotonic_ns, nanoseconds
 from tests.background import Background
 
 
 def test_sums_of_decimal_seconds_are_the_same_instant_in_nanoseconds() -> None:
     assert 0.1 + 0.2 != 0.3
     assert nanoseconds(0.1 + 0.2) == nanoseconds(0.3) == 300_000_000
+
+
+def test_an_instant_in_nanoseconds_is_that_of_the_clock() -> None:
+    clock = FakeClock()
+    clock.step(0.1)
+    assert monotonic_ns(clock)() == nanoseconds(clock.monotonic())
+
+    before = nanoseconds(REAL_CLOCK.monotonic())
+    assert before <= monotonic_ns(REAL_CLOCK)() <= nanoseconds(REAL_CLOCK.monotonic())
 
 
 def test_infinity_is_the_longest_duration_that_go_knows() -> None:
