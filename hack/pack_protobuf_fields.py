@@ -55,6 +55,7 @@ SPECIAL = {
     "bool": "bool",
     "int32": "int",
     "int64": "int",
+    "float64": "float",
     "[]byte": "bytes",
     "apis/meta/v1.Time": "time",
     "apis/meta/v1.MicroTime": "micro-time",

@@ -226,7 +226,7 @@ class _Plan(NamedTuple):
 @functools.cache
 def _plan(openapi_type: OpenAPIType) -> _Plan:
     """Return how a struct is read; its header, if it has one, is not."""
-    left_out, nulls = _zero_values().get(short_name(openapi_type.name), _NO_ZEROS)
+    left_out, written = _zero_values().get(short_name(openapi_type.name), _NO_ZEROS)
     required = openapi_type.node.get("required", ())
     fields: dict[str, _Field] = {}
     defaults = []
@@ -239,10 +239,14 @@ def _plan(openapi_type: OpenAPIType) -> _Plan:
         drops_empty = drops_empty and (short_name(openapi_type.name), name) not in _EMPTY_IS_SET
         read = _reader(field)
         fields[name] = _Field(_taken_type(field), read, drops_empty, name in left_out)
-        has_default = name not in left_out and "default" in field.node
-        if field.node.get("default") or has_default:
-            defaults.append((name, field.node["default"], read))
-    nulls = [name for name in nulls if name in fields and name not in _HEADER]
+        default = field.node.get("default", written.get(name))
+        if default or (default is not None and name not in left_out):
+            defaults.append((name, default, read))
+    nulls = [
+        name
+        for name, zero in written.items()
+        if zero is None and name in fields and name not in _HEADER
+    ]
     return _Plan(fields, tuple(defaults), tuple(nulls))
 
 
@@ -258,14 +262,17 @@ def _taken_type(openapi_type: OpenAPIType) -> type | None:
 _EMPTY_IS_SET = frozenset({("autoscaling.v2.HPAScalingRules", "policies")})
 
 
-_NO_ZEROS: tuple[list[str], list[str]] = ([], [])
+_ZeroValues = tuple[list[str], dict[str, Any]]
+"""The fields of a type that are left out if they are zero, and how others are written if unset."""
+
+_NO_ZEROS: _ZeroValues = ([], {})
 
 
 @functools.cache
-def _zero_values() -> dict[str, tuple[list[str], list[str]]]:
+def _zero_values() -> dict[str, _ZeroValues]:
     """Return how types write unset fields; see ``hack/pack_zero_values.py``."""
     file = files("clientgo.testcluster.server.kinds").joinpath("data", "zero_values.json.gz")
-    return decode(gzip.decompress(file.read_bytes()), dict[str, tuple[list[str], list[str]]])
+    return decode(gzip.decompress(file.read_bytes()), dict[str, _ZeroValues])
 
 
 def _array_reader(items: OpenAPIType | None) -> Reader:
