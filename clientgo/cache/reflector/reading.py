@@ -17,6 +17,9 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from clientgo.cache.reflector.errors import (
+    UnexpectedObjectError,
+)
 from clientgo.cache.reflector.state import (
     Apply,
     Bookmark,
@@ -24,7 +27,6 @@ from clientgo.cache.reflector.state import (
     Message,
     Quarantine,
     Skip,
-    UnexpectedObjectError,
 )
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.keys import deletion_handling_meta_namespace_key

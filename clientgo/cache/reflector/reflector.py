@@ -22,6 +22,14 @@ from msgspec.structs import replace
 
 from clientgo.cache.hops import received
 from clientgo.cache.reflector.connection import WatchConnection
+from clientgo.cache.reflector.errors import (
+    ConsumerFailedError,
+    ResyncFailedError,
+    ServerWentBackError,
+    StreamedListOverdueError,
+    VeryShortWatchError,
+    retry_after,
+)
 from clientgo.cache.reflector.health import (
     ErrorLog,
     ReflectorHealth,
@@ -57,7 +65,6 @@ from clientgo.cache.reflector.state import (
     Backoff,
     Bookmark,
     Closed,
-    ConsumerFailedError,
     Event,
     Expected,
     Failed,
@@ -73,15 +80,11 @@ from clientgo.cache.reflector.state import (
     Refused,
     Relist,
     Replace,
-    ResyncFailedError,
-    ServerWentBackError,
     Settings,
     Skip,
     State,
-    StreamedListOverdueError,
     StreamingList,
     StreamState,
-    VeryShortWatchError,
     Waited,
     Watching,
 )
@@ -92,7 +95,6 @@ from clientgo.meta import (
     EventType,
     GroupVersionKind,
     ListOptions,
-    StatusError,
     WatchEvent,
 )
 from clientgo.observe.metrics import default_provider
@@ -371,7 +373,7 @@ class Reflector:
             return
         newest = self._source.list(ListOptions(limit=1), stop).metadata.resource_version
         _log.debug("%s: the server is at version %s", self.name, newest)
-        if went_back := ServerWentBackError.shown_by(newest, state.memory):
+        if went_back := ServerWentBackError.shown_by(newest, state.memory.highest):
             raise went_back
         self._news_at = self._clock.monotonic()
 
@@ -395,7 +397,7 @@ class Reflector:
         return Received(events, self._clock.monotonic())
 
     def _pause(self, state: Backoff | Relist, stop: threading.Event) -> Event:
-        delay = max(self._delays.step(), _retry_after(state.error))
+        delay = max(self._delays.step(), retry_after(state.error))
         _log.debug("%s: continuing in %.1f s after: %s", self.name, delay, state.error)
         self._clock.sleep(delay, stop)
         return Waited()
@@ -494,12 +496,3 @@ class Reflector:
             failed.__cause__ = error
             self._health.failed(failed)
             self._connection.interrupt(failed)
-
-
-def _retry_after(error: BaseException | None) -> float:
-    """Return the seconds of a Retry-After, from the error or one of its causes."""
-    while error is not None:
-        if isinstance(error, StatusError):
-            return error.retry_after or 0.0
-        error = error.__cause__
-    return 0.0

@@ -13,13 +13,12 @@ All are small immutable values: :mod:`~clientgo.cache.reflector.step` decides,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
 from clientgo.cache.store.changes import Delta
 from clientgo.cache.store.parts import PartTuple
-from clientgo.cache.store.resource_versions import is_older
 from clientgo.meta import (
     GroupVersionKind,
     ListOptions,
@@ -30,7 +29,6 @@ from clientgo.meta import (
     has_metadata,
     is_table,
 )
-from clientgo.util.copies import CopyableError
 
 DEFAULT_PAGE_SIZE: Final = 500
 """As in the API server's own clients; a page of large objects still fits in memory."""
@@ -290,53 +288,3 @@ class Quarantine(Struct, frozen=True):
 
 
 Message: TypeAlias = Replace | Apply | Bookmark | Reached | Skip | Quarantine
-
-
-# Errors
-
-
-class ListFailedError(CopyableError):
-    """A list failed; the server's answer is the ``__cause__``."""
-
-
-class VeryShortWatchError(CopyableError):
-    """A watch ended within a second without a single event."""
-
-
-class NoVersionError(CopyableError):
-    """A watch ended, and neither its events nor the list before it carried a resource version."""
-
-
-class ServerWentBackError(CopyableError):
-    """The server's newest version is older than one that it has sent."""
-
-    def __init__(self, newest: str, sent: str) -> None:
-        super().__init__(
-            f"the server is at version {newest} and has sent version {sent} before: it was "
-            "restored or replaced; listing again"
-        )
-
-    @classmethod
-    def shown_by(cls, newest: str, memory: Memory) -> Self | None:
-        """Return an error if the server's newest version is older than one that it has sent."""
-        return cls(newest, memory.highest) if is_older(newest, memory.highest) else None
-
-
-class UnexpectedObjectError(CopyableError):
-    """An ERROR event whose object is no Status."""
-
-
-class StreamedListOverdueError(CopyableError):
-    """A streamed list did not come to its end in time."""
-
-
-class ConsumerFailedError(CopyableError):
-    """The consumer of the store lost a change; its error is the ``__cause__``."""
-
-
-class ResyncFailedError(CopyableError):
-    """The store refused to resync; its error is the ``__cause__``."""
-
-
-class StoreRefusedError(CopyableError):
-    """The store refused an object or a list; its error is the ``__cause__``."""

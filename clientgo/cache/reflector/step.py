@@ -11,13 +11,22 @@ given up. A watch never resumes from an empty version.
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clientgo.cache.reflector.errors import (
+    ListFailedError,
+    NoVersionError,
+    ServerWentBackError,
+    StreamedListOverdueError,
+    VeryShortWatchError,
+    is_overloaded,
+    is_unavailable,
+    store_refused,
+)
 from clientgo.cache.reflector.reading import (
     end_of_initial_events,
     final_objects,
@@ -33,11 +42,9 @@ from clientgo.cache.reflector.state import (
     Event,
     Failed,
     InternalErrors,
-    ListFailedError,
     ListPage,
     Memory,
     Message,
-    NoVersionError,
     Opened,
     OpenStream,
     OpenWatch,
@@ -48,14 +55,10 @@ from clientgo.cache.reflector.state import (
     Refused,
     Relist,
     Replace,
-    ServerWentBackError,
     Settings,
     Skip,
     State,
-    StoreRefusedError,
-    StreamedListOverdueError,
     StreamingList,
-    VeryShortWatchError,
     Waited,
     Watching,
 )
@@ -67,7 +70,6 @@ from clientgo.meta import (
     StatusError,
     is_expired,
     is_internal_error,
-    is_too_large_resource_version,
     is_too_many_requests,
     metadata_of,
     parse_resource_version,
@@ -232,7 +234,7 @@ def _list_failed(settings: Settings, state: ListPage, event: Failed) -> Step[Lis
                 in_one_piece=True,
             )
         )
-    refused = _is_unavailable(error) or _is_not_a_number(_asked_version(state))
+    refused = is_unavailable(error) or _is_not_a_number(_asked_version(state))
     if refused and not state.newest:
         memory = replace(state.memory, unavailable=True)
         return Step(_first_page(settings, memory, newest=True))
@@ -247,7 +249,7 @@ def _failed_to_list(settings: Settings, memory: Memory, error: Exception) -> Rel
 
 @_on(ListPage, Refused)
 def _list_refused(_settings: Settings, state: ListPage, event: Refused) -> Step[Relist]:
-    return Step(Relist(state.memory, _store_refused("a list", event.error)))
+    return Step(Relist(state.memory, store_refused("a list", event.error)))
 
 
 # Watches
@@ -261,7 +263,7 @@ def _watch_opened(_settings: Settings, state: OpenWatch, event: Opened) -> Step[
 
 @_on(OpenWatch, Failed)
 def _watch_refused(_settings: Settings, state: OpenWatch, event: Failed) -> Step[Backoff | Relist]:
-    if _is_overloaded(event.error):
+    if is_overloaded(event.error):
         return Step(Backoff(state.memory, state, event.error))
     if isinstance(event.error, ServerWentBackError):
         return Step(_list_newest(state.memory, event.error))
@@ -296,7 +298,7 @@ def _older_bookmark(messages: Sequence[Message], memory: Memory) -> ServerWentBa
     A bookmark is about all objects, unlike an event, so the server has no later changes.
     """
     bookmarks = (message.version for message in messages if isinstance(message, Bookmark))
-    errors = (ServerWentBackError.shown_by(version, memory) for version in bookmarks)
+    errors = (ServerWentBackError.shown_by(version, memory.highest) for version in bookmarks)
     return next(filter(None, errors), None)
 
 
@@ -342,7 +344,7 @@ def _watch_failed(
 
 @_on(Watching, Refused)
 def _events_refused(_settings: Settings, state: Watching, event: Refused) -> Step[Relist]:
-    return Step(Relist(state.memory, _store_refused("an event", event.error)))
+    return Step(Relist(state.memory, store_refused("an event", event.error)))
 
 
 def _after_failed_watch(
@@ -455,12 +457,12 @@ def _after_failed_stream(
     settings: Settings, memory: Memory, error: Exception
 ) -> Backoff | OpenStream | ListPage:
     """Return where a streamed list that failed, or did not open, leads, by its error."""
-    if _is_overloaded(error):
+    if is_overloaded(error):
         return Backoff(memory, OpenStream(memory), error)
-    if _is_unavailable(error) and memory.unavailable:
+    if is_unavailable(error) and memory.unavailable:
         # The newest state was asked for already. Asking again without a pause would spin.
         return Backoff(memory, OpenStream(memory), error)
-    if _is_unavailable(error):
+    if is_unavailable(error):
         return OpenStream(replace(memory, unavailable=True))
     return _first_page(settings, memory)
 
@@ -476,31 +478,3 @@ def _ask_again(_settings: Settings, state: Backoff, _event: Waited) -> Step[Open
 @_on(Relist, Waited)
 def _begin_again(settings: Settings, state: Relist, _event: Waited) -> Step[ListPage | OpenStream]:
     return Step(begin(settings, state.memory))
-
-
-# Errors
-
-
-def _is_overloaded(error: Exception) -> bool:
-    return is_too_many_requests(error) or is_connection_refused(error)
-
-
-def _is_unavailable(error: Exception) -> bool:
-    return is_expired(error) or is_too_large_resource_version(error)
-
-
-def is_connection_refused(error: BaseException | None) -> bool:
-    """Return True if nothing listens at the server's address, by the error or one of its causes."""
-    while error is not None:
-        if isinstance(error, ConnectionRefusedError):
-            return True
-        if isinstance(error, OSError) and error.errno == errno.ECONNREFUSED:
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
-def _store_refused(what: str, error: Exception) -> StoreRefusedError:
-    refused = StoreRefusedError(f"the store refused {what}: {error}")
-    refused.__cause__ = error
-    return refused

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from clientgo.cache.reflector.errors import (
+    ListFailedError,
+    StoreRefusedError,
+)
 from clientgo.cache.reflector.state import (
     Failed,
-    ListFailedError,
     ListPage,
     Memory,
     Quarantine,
@@ -14,7 +17,6 @@ from clientgo.cache.reflector.state import (
     Relist,
     Replace,
     State,
-    StoreRefusedError,
 )
 from clientgo.cache.reflector.step import begin, step
 from clientgo.meta import DecodeError, ObjectMeta, Undecodable

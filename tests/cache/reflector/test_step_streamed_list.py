@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from clientgo.cache.reflector.errors import (
+    StreamedListOverdueError,
+)
 from clientgo.cache.reflector.state import (
     Apply,
     Backoff,
@@ -19,7 +22,6 @@ from clientgo.cache.reflector.state import (
     Refused,
     Replace,
     State,
-    StreamedListOverdueError,
     StreamingList,
     Watching,
 )

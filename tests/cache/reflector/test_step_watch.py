@@ -6,6 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from clientgo.cache import DeletedFinalStateUnknown
+from clientgo.cache.reflector.errors import (
+    ServerWentBackError,
+    StoreRefusedError,
+    UnexpectedObjectError,
+    VeryShortWatchError,
+)
 from clientgo.cache.reflector.state import (
     Apply,
     Backoff,
@@ -20,11 +26,7 @@ from clientgo.cache.reflector.state import (
     Reached,
     Refused,
     Relist,
-    ServerWentBackError,
     Skip,
-    StoreRefusedError,
-    UnexpectedObjectError,
-    VeryShortWatchError,
     Waited,
     Watching,
 )
