@@ -57,11 +57,13 @@ from clientgo.cache.queues.queue import (
     oldest,
 )
 from clientgo.cache.queues.real_fifo import RealFIFO
+from clientgo.cache.reflector.errors import NotServedError
 from clientgo.cache.reflector.health import ReflectorStatistics
 from clientgo.cache.reflector.list_watch import (
     ListerWatcher,
     ListWatch,
     ListWatchError,
+    ServedCheck,
     WatchStream,
 )
 from clientgo.cache.reflector.options import ReflectorOptions
@@ -111,6 +113,8 @@ __all__ = [
     "ListWatch",
     "ListWatchError",
     "WatchStream",
+    "ServedCheck",
+    "NotServedError",
     "ListPager",
     "watch_list_options",
     # queues

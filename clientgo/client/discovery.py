@@ -8,7 +8,6 @@ requests), or one request for each version, sent concurrently. No cache. Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -24,8 +23,8 @@ from clientgo.client.discovery_documents import (
     core_group,
     is_aggregated,
     named_groups,
-    resources_of,
 )
+from clientgo.client.served import TIMEOUT, document, find_served, resources_in
 from clientgo.meta import (
     DecodeError,
     GroupVersion,
@@ -41,7 +40,6 @@ from clientgo.rest import (
     Result,
     Transport,
     TransportError,
-    api_path,
     limiter_of,
     rest_config_of,
 )
@@ -49,7 +47,6 @@ from clientgo.util.copies import uncopyable
 
 T = TypeVar("T")
 
-_TIMEOUT: Final = 32.0
 _BURST: Final = 300
 """A cluster with many extensions has hundreds of versions, asked for once in a while."""
 _ATTEMPTS: Final = 2
@@ -77,7 +74,7 @@ class DiscoveryClient:
 
     def __init__(self, config: Any = None, *, transport: Transport | None = None) -> None:
         given = rest_config_of(config)
-        settings = replace(given, timeout=given.timeout or _TIMEOUT, burst=given.burst or _BURST)
+        settings = replace(given, timeout=given.timeout or TIMEOUT, burst=given.burst or _BURST)
         self._rest = RestClient(settings, transport=transport, limiter=limiter_of(settings))
 
     def groups(self) -> tuple[APIGroup, ...]:
@@ -86,8 +83,7 @@ class DiscoveryClient:
 
     def resources(self, version: GroupVersion) -> tuple[ServedResource, ...]:
         """Return what one version serves, subresources included."""
-        answer = self._rest.get().absolute_path(api_path(version)).do()
-        return _decoded(answer, lambda raw: resources_of(version, raw))
+        return resources_in(self._rest, version)
 
     def discover(self) -> Discovered:
         """Everything that is served; asks a second time if a part failed.
@@ -122,12 +118,11 @@ class DiscoveryClient:
         return Discovered(found.groups, resources, found.failed)
 
     def is_served(self, resource: GroupVersionResource) -> bool:
-        """Return True if this resource is served in this version."""
-        try:
-            served = self.resources(GroupVersion(resource.group, resource.version))
-        except NotFoundError:
-            return False
-        return any(found.plural == resource.resource for found in served)
+        """Return True if this resource is served in this version.
+
+        Raises the 404 of a server, or a proxy, that does not say which versions it serves.
+        """
+        return find_served(self._rest, resource) is not None
 
     def supports(self, version: GroupVersion) -> bool:
         """Return True if this version is served; a server that names no versions at all passes."""
@@ -137,7 +132,7 @@ class DiscoveryClient:
     def server_version(self) -> ServerVersion:
         """The version of the server."""
         answer = self._rest.get().absolute_path("/version").do()
-        return _decoded(answer, _server_version)
+        return document(answer, "discovery", _server_version)
 
     def _discover_once(self) -> Discovered:
         found, complete = self._groups_and_maybe_resources()
@@ -165,14 +160,17 @@ class DiscoveryClient:
             pass  # a server of extensions alone has no core group
         else:
             core_complete = is_aggregated(answer.headers.get("Content-Type", ""))
-            core = _decoded(
+            core = document(
                 answer,
+                "discovery",
                 aggregated if core_complete else lambda raw: Discovered((core_group(raw),)),
             )
         answer = self._root("/apis")
         named_complete = is_aggregated(answer.headers.get("Content-Type", ""))
-        named = _decoded(
-            answer, aggregated if named_complete else lambda raw: Discovered(named_groups(raw))
+        named = document(
+            answer,
+            "discovery",
+            aggregated if named_complete else lambda raw: Discovered(named_groups(raw)),
         )
         return (
             Discovered(
@@ -192,18 +190,6 @@ class DiscoveryClient:
             return self.resources(version)
         except (StatusError, TransportError, DecodeError) as error:
             return error
-
-
-def _decoded(answer: Result, decode: Callable[[bytes], T]) -> T:
-    def checked(raw: bytes) -> T:
-        try:
-            return decode(raw)
-        except DecodeError:
-            raise
-        except (msgspec.MsgspecError, ValueError) as error:
-            raise DecodeError(f"not a discovery document: {error}; got {shown(raw)}") from error
-
-    return answer.decoded(checked)
 
 
 def _server_version(raw: bytes) -> ServerVersion:

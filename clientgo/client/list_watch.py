@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from clientgo.cache import WatchStream
+from clientgo.cache import NotServedError, WatchStream
 from clientgo.client.resource_client import ResourceClient
 from clientgo.meta import ListOptions, ObjectList
 from clientgo.util.copies import uncopyable
@@ -48,6 +48,9 @@ class ResourceListWatch:
 
     def watch(self, options: ListOptions, stop: threading.Event) -> WatchStream:
         return self._client.watch(self._tweaked(options), stop=stop)
+
+    def why_not_served(self, stop: threading.Event) -> NotServedError | None:
+        return self._client.why_not_served(stop)
 
     def _tweaked(self, options: ListOptions) -> ListOptions:
         if self._tweak is None:

@@ -19,8 +19,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from clientgo.cache import WatchStream
+from clientgo.cache import NotServedError, WatchStream
 from clientgo.client.patch_kind import PatchKind
+from clientgo.client.served import why_not_served
 from clientgo.meta import (
     APIResource,
     Codec,
@@ -135,6 +136,13 @@ class ResourceClient(Generic[T]):
         """What happens to the objects from now, or from the options' resource version, on."""
         request = self._for_collection("GET", options).query("watch", "true")
         return request.watch(self._codec, stop)
+
+    def why_not_served(self, stop: threading.Event) -> NotServedError | None:
+        """Return why the server does not serve these objects; None if it does.
+
+        Asks the server up to three times. Raises as every method does if the answer is unknown.
+        """
+        return why_not_served(self._rest, self.resource, self._namespace, stop)
 
     def create(
         self,

@@ -50,6 +50,18 @@ class UnexpectedObjectError(CopyableError):
     """An ERROR event whose object is no Status."""
 
 
+class NotServedError(CopyableError):
+    """The server says that it does not serve the kind; its 404 is the ``__cause__``.
+
+    ``objects_deleted`` is True if the kind's objects are known to be deleted: so are those of a
+    definition that was deleted, but not those of a version that is not served any more.
+    """
+
+    def __init__(self, what: str, reason: str, *, objects_deleted: bool = False) -> None:
+        super().__init__(f"{what} is not served: {reason}")
+        self.objects_deleted = objects_deleted
+
+
 class StreamedListOverdueError(CopyableError):
     """A streamed list did not come to its end in time."""
 

@@ -11,6 +11,7 @@ import logging
 import threading
 from dataclasses import dataclass
 
+from clientgo.cache.reflector.errors import NotServedError
 from clientgo.cache.reflector.list_watch import PROGRAMMING_ERRORS
 from clientgo.cache.reflector.state import State, Watching
 from clientgo.cache.store.resource_versions import gauge_value
@@ -200,4 +201,6 @@ def _kind_of(error: BaseException | None) -> tuple[object, ...]:
         return ()
     if isinstance(error, StatusError):
         return (error.code, error.reason)
+    if isinstance(error, NotServedError):
+        return (NotServedError,)
     return (type(error), *_kind_of(error.__cause__))

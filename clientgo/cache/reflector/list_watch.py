@@ -10,12 +10,16 @@ refuses is a :class:`ListWatchError` here.
 from __future__ import annotations
 
 import inspect
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
-from clientgo.meta import ListOptions, ObjectList, WatchEvent
+from clientgo.cache.reflector.errors import NotServedError
+from clientgo.meta import ListOptions, NotFoundError, ObjectList, WatchEvent
 from clientgo.util.copies import CopyableError
+
+_log = logging.getLogger("clientgo.cache.reflector")
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -41,12 +45,23 @@ class ListerWatcher(Protocol[T_co]):
 
     A call must return, or raise anything, soon after ``stop`` is set. A ``watch`` that raises must
     release what it opened. A source that cannot stream an initial list has an attribute
-    ``supports_watch_list = False``.
+    ``supports_watch_list = False``. One that is also a :class:`ServedCheck` is asked after a 404.
     """
 
     def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Any]: ...
 
     def watch(self, options: ListOptions, stop: threading.Event) -> WatchStream: ...
+
+
+@runtime_checkable
+class ServedCheck(Protocol):
+    """A source that can find out if the server serves its kind."""
+
+    def why_not_served(self, stop: threading.Event) -> NotServedError | None:
+        """Return why the server does not serve the kind; None if it does or that is unknown.
+
+        A 404 alone says neither: a proxy answers so too. May raise anything, which is unknown too.
+        """
 
 
 class ListWatchError(CopyableError, TypeError):
@@ -120,7 +135,8 @@ class CheckedSource:
     """A list-watch for a reflector: raises :class:`ListWatchError` if its code is wrong.
 
     That is if it returns something else than a list or a stream, or fails by a programming error
-    before the method has worked once; later such an error depends on what the server sent.
+    before the method has worked once; later such an error depends on what the server sent. Raises
+    :class:`NotServedError` for a 404 that means that the server does not serve the kind.
     """
 
     def __init__(self, source: ListerWatcher[Any], name: str) -> None:
@@ -155,6 +171,20 @@ class CheckedSource:
                 raise
             problem = f"the {method} of the list-watch raised {type(error).__name__}: {error}"
             raise self._wrong(problem) from error
+        except NotFoundError as error:
+            if (not_served := self.why_not_served(stop)) is None:
+                raise
+            raise not_served from error
+
+    def why_not_served(self, stop: threading.Event) -> NotServedError | None:
+        """Return what the source says; None if it cannot say anything."""
+        if not isinstance(self._source, ServedCheck):
+            return None
+        try:
+            return self._source.why_not_served(stop)
+        except Exception as error:  # noqa: BLE001 - what made it necessary to ask is reported
+            _log.debug("%s: whether the kind is served is unknown: %s", self._name, error)
+            return None
 
     def _wrong(self, problem: str) -> ListWatchError:
         return ListWatchError(f"{self._name}: {problem}; no retry helps, so it ends")

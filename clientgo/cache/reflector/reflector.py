@@ -24,6 +24,7 @@ from clientgo.cache.hops import received
 from clientgo.cache.reflector.connection import WatchConnection
 from clientgo.cache.reflector.errors import (
     ConsumerFailedError,
+    NotServedError,
     ResyncFailedError,
     ServerWentBackError,
     StreamedListOverdueError,
@@ -71,6 +72,7 @@ from clientgo.cache.reflector.state import (
     ListPage,
     Memory,
     Message,
+    NotServed,
     Opened,
     OpenStream,
     OpenWatch,
@@ -85,10 +87,11 @@ from clientgo.cache.reflector.state import (
     State,
     StreamingList,
     StreamState,
+    Unserved,
     Waited,
     Watching,
 )
-from clientgo.cache.reflector.step import begin, step, watch_options
+from clientgo.cache.reflector.step import begin, is_very_short, step, watch_options
 from clientgo.cache.reflector.timers import ResyncTimer, StreamedListDeadline
 from clientgo.cache.store.keys import key_for_report
 from clientgo.meta import (
@@ -325,7 +328,7 @@ class Reflector:
             self._health.failed(error)
             raise
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
-            return Failed(error, self._clock.monotonic())
+            return self._failure(error)
         lasted = self._clock.monotonic() - asked_at
         if self._stored is not None and state.memory.version:
             items = sharing_unchanged(content.items, self._stored)
@@ -352,7 +355,7 @@ class Reflector:
             self._health.failed(error)
             raise
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
-            return Failed(error, self._clock.monotonic())
+            return self._failure(error)
         if self._trace is not None:
             version = options.resource_version
             self._trace.note("watch.opened", self._traced_name, None, version)
@@ -361,6 +364,12 @@ class Reflector:
         what = "streaming the list and watching" if isinstance(state, OpenStream) else "watching"
         _log.debug("%s: %s from version %s", self.name, what, options.resource_version or "now")
         return Opened(asked_at)
+
+    def _failure(self, error: Exception) -> Event:
+        if isinstance(error, NotServedError):
+            self._health.heard(0)
+            return NotServed(error)
+        return Failed(error, self._clock.monotonic())
 
     def _check_server(self, state: OpenWatch, stop: threading.Event) -> None:
         """Ask a server that was silent for its version, before a watch is resumed.
@@ -377,7 +386,7 @@ class Reflector:
             raise went_back
         self._news_at = self._clock.monotonic()
 
-    def _read(self, state: Watching | StreamingList, _stop: threading.Event) -> Event:
+    def _read(self, state: Watching | StreamingList, stop: threading.Event) -> Event:
         if self._trace is not None:
             self._trace.before("watch.read", self._traced_name)
         try:
@@ -385,7 +394,7 @@ class Reflector:
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
             return Failed(error, self._clock.monotonic())
         if not events:
-            return Closed(self._clock.monotonic())
+            return self._closed(state, stop)
         if self._stored is not None and isinstance(state, StreamingList) and state.memory.version:
             events = sharing_unchanged_events(events, self._stored)
         self._health.heard(len(events))
@@ -395,6 +404,14 @@ class Reflector:
         if _log.isEnabledFor(logging.DEBUG):
             self._log_events(events)
         return Received(events, self._clock.monotonic())
+
+    def _closed(self, state: Watching | StreamingList, stop: threading.Event) -> Event:
+        ended_at = self._clock.monotonic()
+        if isinstance(state, Watching) and is_very_short(state, ended_at) and not stop.is_set():
+            not_served = self._source.why_not_served(stop)
+            if not_served is not None:
+                return self._failure(not_served)
+        return Closed(ended_at)
 
     def _pause(self, state: Backoff | Relist, stop: threading.Event) -> Event:
         delay = max(self._delays.step(), retry_after(state.error))
@@ -410,6 +427,7 @@ class Reflector:
         StreamingList: _read,
         Backoff: _pause,
         Relist: _pause,
+        Unserved: _pause,
     }
 
     # What entering and leaving a state does
@@ -449,6 +467,7 @@ class Reflector:
         Watching: _is_up_to_date,
         Backoff: _same_request_failed,
         Relist: _cycle_failed,
+        Unserved: _cycle_failed,
     }
 
     def _end_watch(self, left: StreamState, state: State) -> None:

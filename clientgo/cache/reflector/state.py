@@ -6,6 +6,9 @@
        │                               ▲  ▲          │ the stream ended
        └─────► OpenStream ──► StreamingList └────────┘
 
+A request that is answered with "this kind is not served" leads to Unserved, and from there to a
+list, as from Relist.
+
 All are small immutable values: :mod:`~clientgo.cache.reflector.step` decides,
 :class:`~clientgo.cache.Reflector` acts.
 """
@@ -17,6 +20,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from clientgo.cache.reflector.errors import NotServedError
 from clientgo.cache.store.changes import Delta
 from clientgo.cache.store.parts import PartTuple
 from clientgo.meta import (
@@ -191,7 +195,13 @@ class Relist(Struct, frozen=True):
     expected: bool = False
 
 
-State: TypeAlias = ListPage | OpenWatch | Watching | OpenStream | StreamingList | Backoff | Relist
+class Unserved(Relist, frozen=True):
+    """Pausing before another list, because the server does not serve the kind."""
+
+
+State: TypeAlias = (
+    ListPage | OpenWatch | Watching | OpenStream | StreamingList | Backoff | Relist | Unserved
+)
 
 
 # Events
@@ -229,6 +239,12 @@ class Failed(Struct, frozen=True):
     at: float
 
 
+class NotServed(Struct, frozen=True):
+    """The server does not serve the kind, and says so where it lists what it serves."""
+
+    error: NotServedError
+
+
 class Refused(Struct, frozen=True):
     """The store did not take a message."""
 
@@ -239,7 +255,7 @@ class Waited(Struct, frozen=True):
     """A pause is over."""
 
 
-Event: TypeAlias = Page | Opened | Received | Closed | Failed | Refused | Waited
+Event: TypeAlias = Page | Opened | Received | Closed | Failed | NotServed | Refused | Waited
 
 
 # Messages for the store and the log

@@ -45,6 +45,7 @@ from clientgo.cache.reflector.state import (
     ListPage,
     Memory,
     Message,
+    NotServed,
     Opened,
     OpenStream,
     OpenWatch,
@@ -59,6 +60,8 @@ from clientgo.cache.reflector.state import (
     Skip,
     State,
     StreamingList,
+    StreamState,
+    Unserved,
     Waited,
     Watching,
 )
@@ -248,8 +251,28 @@ def _failed_to_list(settings: Settings, memory: Memory, error: Exception) -> Rel
 
 
 @_on(ListPage, Refused)
-def _list_refused(_settings: Settings, state: ListPage, event: Refused) -> Step[Relist]:
+@_on(OpenWatch, Refused)
+@_on(OpenStream, Refused)
+def _list_refused(
+    _settings: Settings, state: ListPage | OpenWatch | OpenStream, event: Refused
+) -> Step[Relist]:
     return Step(Relist(state.memory, store_refused("a list", event.error)))
+
+
+@_on(ListPage, NotServed)
+@_on(OpenWatch, NotServed)
+@_on(OpenStream, NotServed)
+@_on(Watching, NotServed)
+def _not_served(
+    _settings: Settings, state: ListPage | OpenWatch | OpenStream | Watching, event: NotServed
+) -> Step[Unserved]:
+    """The kind may come back in another history, so the next list asks for the newest state.
+
+    Before the first list nothing is told: a cache of a kind that is not there yet has not synced.
+    """
+    memory = replace(state.memory, unavailable=True)
+    gone = event.error.objects_deleted and memory.version
+    return Step(Unserved(memory, event.error), [Replace((), memory.version)] if gone else [])
 
 
 # Watches
@@ -320,11 +343,16 @@ def _can_resume_from(version: str, known: str) -> bool:
     return bool(version) and parse_resource_version(known) is None
 
 
+def is_very_short(state: StreamState, ended_at: float) -> bool:
+    """Return True for a watch that the server has in fact refused."""
+    return state.accepted == 0 and ended_at - state.since < SHORTEST_WATCH
+
+
 @_on(Watching, Closed)
 def _watch_closed(
     settings: Settings, state: Watching, event: Closed
 ) -> Step[OpenWatch | Backoff | Relist]:
-    if state.accepted == 0 and event.at - state.since < SHORTEST_WATCH:
+    if is_very_short(state, event.at):
         error = VeryShortWatchError("the watch ended within a second without an event")
         return Step(_after_failed_watch(settings, state, error, event.at))
     if not state.memory.version:
@@ -427,7 +455,7 @@ def _changes_of(message: Apply | Quarantine) -> Sequence[Delta]:
 def _stream_closed(
     settings: Settings, state: StreamingList, event: Closed
 ) -> Step[OpenStream | ListPage]:
-    if state.accepted == 0 and event.at - state.since < SHORTEST_WATCH:
+    if is_very_short(state, event.at):
         return Step(_first_page(settings, state.memory))
     memory = replace(state.memory, cut_streams=state.memory.cut_streams + 1)
     if memory.cut_streams >= MOST_CUT_STREAMS:
@@ -476,5 +504,6 @@ def _ask_again(_settings: Settings, state: Backoff, _event: Waited) -> Step[Open
 
 
 @_on(Relist, Waited)
+@_on(Unserved, Waited)
 def _begin_again(settings: Settings, state: Relist, _event: Waited) -> Step[ListPage | OpenStream]:
     return Step(begin(settings, state.memory))
