@@ -16,7 +16,7 @@ from clientgo.api.core_v1 import ConfigMap, Secret
 from clientgo.cache import REAL_FIFO, ConsistencyStore
 from clientgo.client import Client
 from clientgo.control_loop import ControlLoop
-from clientgo.meta import NotFoundError, ObjectMeta, ObjectName
+from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.meta.owner_references import get_controller_of, is_controlled_by, new_controller_ref
 from clientgo.rest import RestConfig
 from clientgo.testing.perturb import Report, perturb
@@ -40,14 +40,11 @@ def controller(config: RestConfig, *, check: bool) -> Iterator[None]:
         def sync(name: ObjectName) -> None:
             if check:
                 written.ensure_ready(name)  # raises ConsistencyError: called again a little later
-            try:
-                source = sources.namespace(name.namespace).get(name.name)
-            except NotFoundError:
+            source = sources.namespace(name.namespace).find(name.name)
+            if source is None or "token" not in source.metadata.labels:
                 return
             in_cache = secrets.namespace(name.namespace).list()
-            if "token" in source.metadata.labels and not any(
-                is_controlled_by(secret, source) for secret in in_cache
-            ):
+            if not any(is_controlled_by(secret, source) for secret in in_cache):
                 reference = new_controller_ref(source)
                 secret = Secret(
                     metadata=ObjectMeta(generate_name="token-", owner_references=(reference,))

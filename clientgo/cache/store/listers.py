@@ -43,6 +43,7 @@ class Lister(Generic[T]):
         lister = Lister(indexer, resource_of(Foo))
         lister.list(parse_label_selector("app=web"))
         lister.namespace("default").get("foo-1")
+        lister.namespace("default").find("foo-1") is None
 
     Thread-safe; no call blocks longer than copying the result takes.
     """
@@ -71,12 +72,16 @@ class Lister(Generic[T]):
     def get(self, name: str) -> T:
         """Return the object with a name; without a namespace, a cluster-scoped one.
 
-        Raises :class:`~clientgo.meta.NotFoundError`.
+        Raises :class:`~clientgo.meta.NotFoundError`; :meth:`find` returns None instead.
         """
-        obj = self._store.get_by_key(str(ObjectName(self._namespace, name)))
+        obj = self.find(name)
         if obj is None:
             raise self._not_found(name)
         return obj
+
+    def find(self, name: str) -> T | None:
+        """Return the object with a name, or None if the cache has none."""
+        return self._store.get_by_key(str(ObjectName(self._namespace, name)))
 
     def _not_found(self, name: str) -> StatusError:
         where = f" in namespace {self._namespace!r}" if self._namespace else ""

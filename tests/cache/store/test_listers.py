@@ -124,6 +124,14 @@ class TestLister:
         with pytest.raises(NotFoundError, match=r'foos\.example\.com "a" not found$'):
             self.lister().get("a")
 
+    def test_what_may_be_missing_is_found_or_none(self) -> None:
+        """LST-04: by the same keys as get."""
+        lister = self.lister()
+        assert lister.namespace("ns").find("a") is lister.namespace("ns").get("a")
+        assert lister.namespace("other").find("a") is None
+        assert lister.find("a") is None
+        assert lister.find("d") is lister.get("d")
+
     def test_it_hands_out_what_is_stored_and_works_when_empty(self) -> None:
         """LST-05."""
         indexer = store()
