@@ -94,14 +94,17 @@ from clientgo.meta.selectors import (
     Requirement,
     Selector,
     SelectorError,
+    ShardSelector,
     everything,
     field_equals,
     field_selector_from_fields,
     nothing,
     parse_field_selector,
     parse_label_selector,
+    parse_shard_selector,
     selector_from_labels,
     selector_from_object,
+    shard_range,
 )
 from clientgo.meta.status import Status, StatusCause, StatusDetails
 from clientgo.meta.watch_event import INITIAL_EVENTS_END, EventType, WatchEvent
@@ -158,6 +161,9 @@ __all__ = [
     "FieldRequirement",
     "parse_field_selector",
     "field_equals",
+    "ShardSelector",
+    "parse_shard_selector",
+    "shard_range",
     "field_selector_from_fields",
     # the wire
     "ListOptions",

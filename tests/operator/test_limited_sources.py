@@ -120,7 +120,7 @@ def test_secondaries_are_those_of_the_source(make_world: Callable[..., World]) -
 def test_a_controller_with_labels_has_no_other_primaries(
     make_world: Callable[..., World], others: bool
 ) -> None:
-    """OP-BLD-16: events of secondaries, and timers, do not run one; the labels may come and go.
+    """Events of secondaries, and timers, do not run one; the labels may come and go.
 
     Also where another controller keeps all of the kind in the cache.
     """

@@ -1,4 +1,4 @@
-"""Which objects a request means: label selectors, field selectors, and the labels themselves."""
+"""Which objects a request means: label, field and shard selectors, and the labels themselves."""
 
 from clientgo.meta.selectors.field_selectors import (
     FieldRequirement,
@@ -29,6 +29,11 @@ from clientgo.meta.selectors.labels import (
     label_key_problems,
     label_value_problems,
 )
+from clientgo.meta.selectors.shard_selectors import (
+    ShardSelector,
+    parse_shard_selector,
+    shard_range,
+)
 
 __all__ = [
     "FieldRequirement",
@@ -50,6 +55,9 @@ __all__ = [
     "nothing",
     "parse_label_selector",
     "selector_from_labels",
+    "ShardSelector",
+    "parse_shard_selector",
+    "shard_range",
     "format_labels",
     "label_key_problems",
     "label_value_problems",
