@@ -73,7 +73,9 @@ class DueHeap(dict[T, list[Any]]):
 
     def pop(self) -> T:  # type: ignore[override]
         """Remove and return the item whose turn is first. Raises IndexError if there is none."""
-        heap = self._heap
+        return self._pop(self._heap)
+
+    def _pop(self, heap: list[list[Any]]) -> T:
         item: T
         while (item := heap[0][2]) is NOTHING:
             heappop(heap)

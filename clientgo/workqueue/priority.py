@@ -1,8 +1,10 @@
 """A work queue whose items have priorities.
 
 Promises: the ready item with the highest priority comes out first. Waiting counts as priority
-(`ageing`), so every item comes out in the end. Items of one priority are first in, first out. An
-item keeps its priority while the queue knows it, also when it is retried.
+(`ageing`), so every item comes out in the end. Negative priorities are background work: however
+long and however much of it has waited, only one turn in ten is given to it while other items are
+ready. Items of one priority are first in, first out. An item keeps its priority while the queue
+knows it, also when it is retried.
 
 client-go has no such queue; controller-runtime's (pkg/controller/priorityqueue) has no ageing.
 """
@@ -24,7 +26,7 @@ from clientgo.workqueue.states import NOTHING
 
 LOW_PRIORITY: Final = -100
 """For work that can wait, such as adds from an initial list or a resync: with the default ageing,
-live changes overtake it for five minutes."""
+live changes overtake it for five minutes, and nine times in ten after that."""
 
 _DEFAULT_AGEING: Final = 3.0
 

@@ -84,6 +84,52 @@ def test_nothing_starves_however_many_important_items_keep_coming() -> None:
     assert taken_at == 10
 
 
+def test_background_work_that_has_waited_long_delays_a_change_by_no_turn() -> None:
+    """P-01: however much of it there is, and however long it has waited."""
+    queue, clock = make_queue()
+    for number in range(100):
+        queue.add(f"initial {number}", priority=LOW_PRIORITY)
+    clock.step(100_000.0)
+    for change in range(30):
+        assert queue.get()[0] == f"initial {change}"
+        queue.done(f"initial {change}")
+        queue.add("live")
+        assert queue.get()[0] == "live"
+        queue.done("live")
+
+
+def test_background_work_that_has_waited_gets_a_tenth_of_the_turns() -> None:
+    """P-01: that is all that changes without an end leave it; and no turn while it is young."""
+    queue, clock = make_queue(ageing=1.0)
+    for number in range(10):
+        queue.add(f"initial {number}", priority=LOW_PRIORITY)
+
+    def turns_of_background() -> list[int]:
+        found = []
+        for turn in range(40):
+            queue.add(f"live {turn}")
+            item, _ = queue.get()
+            queue.done(item)
+            if item.startswith("initial"):
+                found.append(turn)
+        return found
+
+    assert turns_of_background() == []
+    clock.step(100.0)
+    assert turns_of_background() == [0, 10, 20, 30]
+
+
+def test_an_item_that_is_raised_from_the_background_keeps_its_arrival() -> None:
+    queue, clock = make_queue()
+    queue.add("old", priority=LOW_PRIORITY)
+    clock.step(1.0)
+    queue.add("new")
+    queue.add("old")
+
+    assert queue.depths() == {0: 2}
+    assert drain(queue) == ["old", "new"]
+
+
 def test_an_item_keeps_its_priority_when_it_is_retried() -> None:
     """P-01: keep the priority on requeue."""
     queue, clock = make_queue()
