@@ -175,6 +175,45 @@ def test_sources_may_wait_for_leadership_too(replicas: Callable[..., World]) -> 
         recording.wait_for_runs(1)
 
 
+def test_an_edit_after_a_failover_comes_before_what_has_waited(
+    replicas: Callable[..., World],
+) -> None:
+    """OP-CTL-06, OP-LE-07: a standby has seen every change that the leader worked off. What is
+    edited once it leads waits for none of them, and nor does what is being deleted."""
+    names = [f"g{number}" for number in range(20)]
+    first = replicas(*(gadget(name) for name in names))
+    first.create(gadget("leaving", finalizers=["example.com/held"]))
+    leads = Recording()
+    first.register(leads)
+    began, release = threading.Event(), threading.Event()
+
+    def wait(_ctx: Context[Any], _obj: Any) -> None:
+        began.set()
+        assert release.wait(PATIENCE)
+
+    follows = Recording(wait)
+    second = another(first)
+    (controller,) = [second.controller(Gadget).build(follows)]
+    first.manager.start()
+    leads.wait_for_runs(len(names) + 1)
+    with second:
+        for name in names:
+            first.patch(gadget(name), {"spec": {"size": 2}})
+        first.delete(gadget("leaving"))
+        first.create(gadget("late"))
+        wait_until(lambda: second.client.find(Gadget, "late", "default"), "that it was seen")
+        depths = controller.queue.depths
+        wait_until(lambda: depths() == {-100: len(names) + 1, 0: 1}, f"priorities: {depths()}")
+        first.manager.stop()
+        assert began.wait(PATIENCE)
+        first.patch(gadget("g19"), {"spec": {"size": 3}})
+        wait_until(lambda: depths().get(0) == 1, "that the edit is ready")
+        release.set()
+        runs = [key.name for key in follows.wait_for_runs(len(names) + 1)]
+    assert runs[1] == "g19", "the next after the one that ran already"
+    assert sorted(runs) == sorted([*names, "late"])
+
+
 # Its end
 
 

@@ -12,15 +12,18 @@ from typing import Any
 import pytest
 
 from clientgo.client import Client
+from clientgo.meta import ObjectName, metadata_of
 from clientgo.operator import Context, LeaderElection, Manager, controller
 from clientgo.operator.addons.tasks import daemon
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.rest import RestConfig
 from clientgo.sharding import Ownership, ShardLeases, ShardMember, ShardsLostError
-from tests.operator.world import PATIENCE, Gadget, World, gadget
+from clientgo.testing.operator import eventually
+from tests.operator.world import PATIENCE, Gadget, Recording, World, gadget
 
 SHARED = LeaderElection(id="replicas", namespace="default", lease=60, renew=40, retry=0.1, shards=8)
 NAMES = [f"g{number}" for number in range(16)]
+LEAVING = ObjectName("default", "leaving")
 
 
 class Ledger:
@@ -92,6 +95,24 @@ def test_replicas_share_the_objects(replica: Callable[..., Manager]) -> None:
     two.stop()
     ledger.wait_for(lambda last: set(last.values()) == {"one"})
     assert ledger.overlaps == []
+
+
+def test_the_objects_of_a_gained_shard_can_wait_and_deletions_cannot(world: World) -> None:
+    """OP-CTL-06"""
+    world.create(gadget("leaving", finalizers=["example.com/held"]))
+    recording = Recording()
+    controller = world.register(recording)
+    with world.running():
+        recording.wait_for_runs(len(NAMES) + 1)
+        world.delete(gadget("leaving"))
+        eventually(lambda: metadata_of(controller.read_primary(LEAVING)).deletion_timestamp)
+        eventually(world.at_rest)
+        asked: dict[str, int] = {}
+        controller.queue.trigger = lambda key, priority=0, **_more: asked.update(  # type: ignore
+            {key.name: priority}
+        )
+        controller.take(lambda key: key.name in ("g1", "g2", "leaving"))
+    assert asked == {"g1": -100, "g2": -100, "leaving": 0}
 
 
 def test_the_queue_of_a_replica_forgets_what_others_own(replica: Callable[..., Manager]) -> None:

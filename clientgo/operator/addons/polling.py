@@ -2,7 +2,7 @@
 
 Promises that the first answer is there before any reconcile, that primaries run only for what
 differs from the answer before, and that a failed poll is logged, counted and repeated. The period
-counts from the end of an answer.
+counts from the end of an answer. A first answer can wait like a first list.
 
 Source: Java Operator SDK PollingEventSource, PerResourcePollingEventSource, which stop after an
 exception.
@@ -29,6 +29,7 @@ from clientgo.operator.sources.primaries import ItemCache, ItemId, PrimaryWatch
 from clientgo.operator.sources.source import Sink, Source, SourceContext, ThreadSource
 from clientgo.util.copies import uncopyable
 from clientgo.util.wait import StopEvent, wait_for_event
+from clientgo.workqueue import LOW_PRIORITY
 
 _FIRST_POLL: Final = 0.2
 """Seconds until a coroutine runs again that came before the first answer about its object."""
@@ -80,8 +81,9 @@ class PollingSource(ThreadSource):
         try:
             fetched: Answer = context.result_of(self.name, self._fetch())
             answer = {key: list(items) for key, items in fetched.items()}
+            priority = 0 if self._answered.is_set() else LOW_PRIORITY
             for key in self.cache.replace_all(answer):
-                sink.enqueue(key)
+                sink.enqueue(key, priority=priority)
             self._trouble = None
             self._answered.set()
         except Exception as error:  # noqa: BLE001 - the next poll may be answered
@@ -226,8 +228,9 @@ class PerResourcePollingSource(Source):
         """Take the answer about a primary, and ask for the next poll."""
         try:
             items, period = self._answer(fetched())
+            priority = 0 if self.cache.known(run.key) else LOW_PRIORITY
             if self._learn(run.key, items):
-                sink.enqueue(run.key)
+                sink.enqueue(run.key, priority=priority)
         except Exception as error:  # noqa: BLE001 - the next poll may be answered
             run.succeeded(self._period)
             if self._stops():

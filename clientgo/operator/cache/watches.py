@@ -138,7 +138,9 @@ class Watches:
             return [everywhere.informer, *(watch.informer for watch in apart)]
         if namespace:
             return [narrow.informer] if narrow is not None else []
-        return [watch.informer for watch in self._watches.values()]
+        # A namespace that is being added is left out until all of it is known.
+        informers = [watch.informer for watch in self._watches.values()]
+        return list(filter(SharedIndexInformer.has_synced, informers)) or informers
 
     def attach(
         self,

@@ -91,6 +91,8 @@ class EventRouter:
             _log.error(message, self._routing.controller, self._source, key)
             self._metrics.source_error(self._source)
         elif self._is_watched(key):
+            if not self._queue.has_started:
+                priority = priority or LOW_PRIORITY
             self._queue.trigger(key, priority, after=after)
 
     def failed(self, error: Exception) -> None:
@@ -126,10 +128,11 @@ class EventRouter:
         except Exception as error:  # noqa: BLE001 - the event is kept and tried again
             self._keep(event, attempt, error)
             return
+        usual = _priority_of(event, has_started=self._queue.has_started)
         for key, priority in keys.items():
             if not self._is_watched(key):
                 continue
-            trigger = partial(self._queue.trigger, key, priority or _priority_of(event))
+            trigger = partial(self._queue.trigger, key, priority or usual)
             if self._own_writes is None:
                 trigger()
             else:
@@ -254,10 +257,17 @@ def _states_of(event: ChangeEvent) -> Iterable[Any]:
     return (event.obj,)
 
 
-def _priority_of(event: ChangeEvent) -> int:
-    """Return the priority of a run: a repeated listing can wait, a deletion cannot."""
-    if isinstance(event, CreateEvent) and event.initial:
-        return 0 if metadata_of(event.obj).deletion_timestamp else LOW_PRIORITY
+def _priority_of(event: ChangeEvent, *, has_started: bool) -> int:
+    """Return the priority of a run: a repeated listing can wait, a deletion cannot.
+
+    What happens before the workers start can wait too: a standby has seen everything that the
+    leader did, and what is edited once this process leads must not come after all that.
+    """
     if isinstance(event, UpdateEvent) and event.resync:
         return LOW_PRIORITY
-    return 0
+    is_initial = isinstance(event, CreateEvent) and event.initial
+    if has_started and not is_initial:
+        return 0
+    if isinstance(event, CreateEvent | UpdateEvent) and metadata_of(event.obj).deletion_timestamp:
+        return 0
+    return LOW_PRIORITY

@@ -1,8 +1,10 @@
 """Change the namespaces of a controller that runs, one change at a time.
 
-Promises that nothing is reconciled during the change, and that afterwards all primaries of the new
-ones are known and the others forgotten. If the new ones cannot be listed in time nothing changes;
-where one of the two is everywhere, the old ones are listed again then.
+Promises that nothing is reconciled during the change in a namespace that comes or goes, and that
+afterwards all primaries of the new ones are known and the others forgotten. Namespaces that stay go
+on meanwhile. If the new ones cannot be listed in time nothing changes. Where one of the two is
+everywhere, nothing at all is reconciled during the change, and the old ones are listed again if it
+fails.
 
 Source: Java Operator SDK RegisteredController.changeNamespaces.
 """
@@ -46,13 +48,13 @@ class NamespaceChanges:
                 return
             if drain:
                 self._drain(wanted)
-            paused_already = self._queue.statistics().paused
-            self._queue.pause()
+            everything = EVERYWHERE in (before, wanted)
+            changing = before ^ wanted
+            self._queue.hold(lambda key: everything or key.namespace in changing)
             try:
                 self._change(before, wanted)
             finally:
-                if not paused_already:
-                    self._queue.resume()
+                self._queue.hold(None)
         _log.info(
             "%s: watches %s now", self._parts.controller, ", ".join(sorted(wanted)) or "everything"
         )

@@ -88,8 +88,9 @@ class RunQueue:
         )
         self._workers: Workers | None = None
         self._paused = False
+        self._held: Callable[[ObjectName], bool] | None = None
         self._parked: dict[ObjectName, None] = {}
-        """Objects whose turn came during a pause, in that order."""
+        """Objects whose turn came while they may not run, in that order."""
 
     # What asks for runs
 
@@ -201,14 +202,18 @@ class RunQueue:
 
     def resume(self) -> None:
         """Go on: what was triggered during the pause runs now, each object once."""
-        now = self._clock.monotonic()
         with self._lock:
             self._paused = False
-            parked, self._parked = self._parked, {}
-            for key in parked:
-                state = self._states.get(key)
-                if state is not None:
-                    self._schedule_locked(key, state, now)
+            self._schedule_parked_locked()
+
+    def hold(self, condition: Callable[[ObjectName], bool] | None) -> None:
+        """Begin no run of objects that a condition holds for; None lets all run again, once each.
+
+        ``condition`` is called with the queue's lock held.
+        """
+        with self._lock:
+            self._held = condition
+            self._schedule_parked_locked()
 
     def begin_stop(self) -> None:
         """Tell current runs to end, begin none; does not block."""
@@ -220,6 +225,11 @@ class RunQueue:
         self.begin_stop()
         self._queue.shut_down()
         return [] if self._workers is None else self._workers.stop(timeout)
+
+    @property
+    def has_started(self) -> bool:
+        """True from the start of the workers on; before it, triggers only wait."""
+        return self._workers is not None
 
     def threads_alive(self) -> bool:
         """Return True if all workers that were started still work."""
@@ -257,7 +267,7 @@ class RunQueue:
             queue: dict[str, Any] = {
                 "now": now,
                 "started": self._workers is not None,
-                "paused": self._paused,
+                "paused": self._must_wait_locked(key),
                 "idle_workers": idle,
                 "elsewhere": {str(other): began for other, began in elsewhere.items()},
             }
@@ -335,6 +345,17 @@ class RunQueue:
         else:
             self._queue.schedule(key, following[0], priority=following[1])
 
+    def _must_wait_locked(self, key: ObjectName) -> bool:
+        return self._paused or (self._held is not None and self._held(key))
+
+    def _schedule_parked_locked(self) -> None:
+        parked, self._parked = self._parked, {}
+        now = self._clock.monotonic()
+        for key in parked:
+            state = self._states.get(key)
+            if state is not None:
+                self._schedule_locked(key, state, now)
+
     def _forget_locked(self, key: ObjectName) -> None:
         del self._states[key]
         self._queue.unschedule(key)
@@ -354,7 +375,7 @@ class RunQueue:
             state = self._states.get(key)
             if self.cancelled.is_set() or state is None:
                 return None
-            if self._paused:
+            if self._must_wait_locked(key):
                 self._parked[key] = None
                 return None
             now = self._clock.monotonic()

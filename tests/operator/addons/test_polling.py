@@ -112,6 +112,31 @@ def test_the_first_answer_is_there_before_anything_runs(polling: Callable[..., P
     assert poll.saw(2)[:2] == [("a", ["x", "y"]), ("b", [])]
 
 
+@pytest.mark.parametrize("per_resource", [False, True])
+def test_a_first_answer_can_wait_and_a_changed_one_cannot(
+    polling: Callable[..., Poll], per_resource: bool
+) -> None:
+    """OP-CTL-06, OP-SRC-09: it says what there is, as a first list does."""
+    outside = Outside(a=["x"], b=["y"])
+    poll = polling(outside, per_resource=per_resource)
+    poll.recording._answer = None  # a run that reads the items would ask before the poll does
+    priorities: list[int] = []
+    trigger = poll.controller.queue.trigger
+    poll.controller.queue.trigger = lambda key, priority=0, **more: (  # type: ignore
+        priorities.append(priority),
+        trigger(key, priority, **more),
+    )
+    with poll.world.running():
+        outside.questions(2 if per_resource else 1)
+        poll.world.clock.wait_for(lambda: len(priorities) >= 4)
+        assert set(priorities) == {-100}
+        priorities.clear()
+        outside.items = {"a": ["x", "y"], "b": ["y"]}
+        poll.pass_time()
+        poll.world.clock.wait_for(lambda: bool(priorities))
+    assert priorities == [0]
+
+
 def test_only_primaries_whose_items_differ_are_run(polling: Callable[..., Poll]) -> None:
     """OP-SRC-10, OP-SRC-09: added, changed, removed; the period counts from the answer."""
     outside = Outside(a=["x"], b=["y"])

@@ -101,13 +101,47 @@ def test_the_important_comes_first_and_equals_in_their_order(
 
 
 def test_waiting_counts_so_that_nothing_starves(engine: Callable[..., Engine]) -> None:
-    """OP-QUE-04: a minute of waiting is worth a hundred levels of priority."""
+    """OP-QUE-04: a minute of waiting is worth a hundred levels of priority; nine of ten turns are
+    for what is no background work all the same."""
     queue = engine()
     queue.queue.trigger(ObjectName("", "patient"), LOW)
+    queue.queue.trigger(ObjectName("", "important"), 10)
     queue.clock.step(61)
-    queue.queue.trigger(ObjectName("", "late"), 0)
+    for number in range(10):
+        queue.queue.trigger(ObjectName("", f"late {number}"), 0)
     queue.start().settle()
-    assert [name for _, name in queue.runs] == ["patient", "late"]
+    names = [name for _, name in queue.runs]
+    late = [f"late {number}" for number in range(10)]
+    assert names == ["important", *late[:8], "patient", *late[8:]]
+
+
+def test_what_is_held_waits_and_the_rest_goes_on(engine: Callable[..., Engine]) -> None:
+    """OP-NS-05: each runs once when it is not held any more, in the order of priorities."""
+    queue = engine().start()
+    queue.queue.hold(lambda key: key.name != "free")
+    for name in ("low", "first", "free", "first"):
+        queue.queue.trigger(ObjectName("", name), LOW if name == "low" else 0)
+    queue.settle()
+    assert [name for _, name in queue.runs] == ["free"]
+    assert queue.queue.explain(ObjectName("", "low")).paused
+    assert not queue.queue.explain(ObjectName("", "free")).paused
+    queue.queue.hold(None)
+    queue.settle()
+    assert [name for _, name in queue.runs] == ["free", "first", "low"]
+
+
+def test_what_is_held_and_paused_waits_for_both(engine: Callable[..., Engine]) -> None:
+    """OP-CTL-10"""
+    queue = engine().start()
+    queue.queue.pause()
+    queue.queue.hold(lambda _key: True)
+    queue.queue.trigger(A)
+    queue.queue.hold(None)
+    queue.settle()
+    assert queue.runs == []
+    queue.queue.resume()
+    queue.settle()
+    assert len(queue.runs) == 1
 
 
 def test_a_failure_keeps_the_priority(engine: Callable[..., Engine]) -> None:
