@@ -1,7 +1,7 @@
 """The endpoint of conversion reviews: objects in, the same objects in another version out.
 
-Promises all objects in their order, or a failure with the first that cannot be converted. A body
-that is not a ConversionReview is answered with HTTP 400.
+Promises all objects in their order, or a failure that names the first which cannot be converted. A
+body that is not a ConversionReview is answered with HTTP 400.
 
 Upstream: apiextensions-apiserver ConversionReview, controller-runtime ``webhook/conversion``.
 """
@@ -34,6 +34,7 @@ from clientgo.operator.webhooks.refusals import (
     TooManyCallsError,
     failure,
 )
+from clientgo.util.copies import CopyableError
 
 _log = logging.getLogger("clientgo.operator.webhooks")
 
@@ -52,6 +53,10 @@ class _Review(Struct, rename="camel", kw_only=True):
     api_version: str = "apiextensions.k8s.io/v1"
     kind: str = "ConversionReview"
     request: _Request | None = None
+
+
+class _ObjectError(CopyableError):
+    """One object, which it names, cannot be converted because of its cause."""
 
 
 class ConversionEndpoint:
@@ -74,21 +79,24 @@ class ConversionEndpoint:
         if request is None:
             return _not_understood("the ConversionReview has no request")
         result, converted = self._convert_all(request, handler_limit(call, _TIMEOUT))
-        try:
-            return json_response(_encoded(review, request, result, converted))
-        except Exception as error:  # noqa: BLE001 - the API server must be answered
-            return json_response(_encoded(review, request, self._failed(request, error), []))
+        return json_response(_encoded(review, request, result, converted))
 
-    def _convert_all(self, request: _Request, limit: float) -> tuple[Status, list[JSONObject]]:
+    def _convert_all(self, request: _Request, limit: float) -> tuple[Status, list[msgspec.Raw]]:
         try:
             converted = self._calls.call(
-                lambda: [self._convert(obj, request) for obj in request.objects],
+                lambda: [self._encoded(obj, request) for obj in request.objects],
                 limit,
                 CONVERSION_PATH,
             )
         except Exception as error:  # noqa: BLE001 - the API server must be answered
             return self._failed(request, error), []
         return Status(status="Success"), converted
+
+    def _encoded(self, obj: JSONObject, request: _Request) -> msgspec.Raw:
+        try:
+            return msgspec.Raw(msgspec.json.encode(self._convert(obj, request)))
+        except Exception as error:
+            raise _ObjectError(f"{obj.get('kind', 'object')} {_name_of(obj)}") from error
 
     def _convert(self, obj: JSONObject, request: _Request) -> JSONObject:
         desired_group, _, desired_version = request.desired_api_version.rpartition("/")
@@ -104,7 +112,10 @@ class ConversionEndpoint:
         return conversions.convert(obj, desired_version)
 
     def _failed(self, request: _Request, error: Exception) -> Status:
-        cause: Exception | None = None
+        cause: Any = None
+        about = ""
+        if isinstance(error, _ObjectError) and isinstance(error.__cause__, Exception):
+            about, error = f"{error}: ", error.__cause__
         if isinstance(error, ConversionError | DecodeError | ObjectDecodeError):
             code, message = 400, str(error)
         elif isinstance(error, HandlerTimeoutError | TooManyCallsError):
@@ -113,6 +124,7 @@ class ConversionEndpoint:
             self._bugs.inc()
             code, cause = 500, error
             message = f"a converter failed: {type(error).__name__}: {error}"
+        message = about + message
         _log.error(
             "conversion of %d objects to %s failed (review %s): %s",
             len(request.objects),
@@ -124,8 +136,15 @@ class ConversionEndpoint:
         return failure(code, message)
 
 
+def _name_of(obj: JSONObject) -> str:
+    metadata = obj.get("metadata")
+    known: JSONObject = metadata if isinstance(metadata, dict) else {}
+    name = known.get("name") or known.get("generateName") or "without a name"
+    return f"{known['namespace']}/{name}" if known.get("namespace") else str(name)
+
+
 def _encoded(
-    review: _Review, request: _Request, result: Status, converted: list[JSONObject]
+    review: _Review, request: _Request, result: Status, converted: list[msgspec.Raw]
 ) -> bytes:
     response = {
         "uid": request.uid,

@@ -124,6 +124,6 @@ def test_an_object_that_cannot_be_converted_is_an_error_of_the_request(client: C
 
     assert refused.value.message == (
         "conversion webhook for demo.example.com/v1alpha1, Kind=Job failed: "
-        "a converter failed: LookupError: no such hour"
+        "Job default/a: a converter failed: LookupError: no such hour"
     )
     assert client.resource(JobV1).namespace("default").list().items == []

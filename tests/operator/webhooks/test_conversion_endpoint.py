@@ -10,6 +10,7 @@ import pytest
 from clientgo.observe.serving import Response
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.webhooks import Webhooks, conversion, default
+from clientgo.operator.webhooks.conversions import ConversionError
 from clientgo.operator.webhooks.endpoint import CallLimiter
 from tests.cache.metrics import RecordingProvider
 from tests.operator.webhooks.reviews import Foo
@@ -74,6 +75,40 @@ def test_one_object_that_cannot_be_converted_fails_all(bad: dict[str, Any], comp
     assert response["convertedObjects"] == []
     assert response["result"]["status"] == "Failure"
     assert complaint in response["result"]["message"]
+
+
+@pytest.mark.parametrize("answer", [ZeroDivisionError("boom"), ConversionError("no"), object()])
+@pytest.mark.parametrize(
+    ("metadata", "name"),
+    [
+        ({"name": "bad", "namespace": "team"}, "Job team/bad: "),
+        ({"generateName": "bad-"}, "Job bad-: "),
+        ({}, "Job without a name: "),
+    ],
+)
+def test_the_object_that_cannot_be_converted_is_named(
+    metadata: dict[str, str], name: str, answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-CNV-07: to the client, and in the log."""
+
+    @conversion(JobV1Alpha1, hub=JobV1)
+    class Picky:
+        def to_hub(self, spoke: JobV1Alpha1) -> JobV1:
+            if not spoke.metadata.name.startswith("job-"):
+                if isinstance(answer, Exception):
+                    raise answer
+                return answer  # type: ignore[no-any-return]
+            return JobV1()
+
+        def from_hub(self, hub: JobV1) -> JobV1Alpha1:
+            raise AssertionError
+
+    objects = [job("v1alpha1", f"job-{number}") for number in range(9)]
+    response = convert([*objects, job("v1alpha1") | {"metadata": metadata}], V1, Picky)
+
+    message = response["result"]["message"]
+    assert message.startswith(name)
+    assert f"conversion of 10 objects to {V1} failed (review u-1): {message}" in caplog.messages
 
 
 @pytest.mark.parametrize("content", [b"", b"no json", b"[]", b"{}", b'{"request": 1}'])
