@@ -1,8 +1,9 @@
 """A bounded queue of events and the threads that pass them to one handler.
 
 Promises: offering an event never blocks; the handler gets events in order, one at a time unless it
-asks for more threads; dropped events are counted, and logged once until there is room again.
-Closing with `discard` drops waiting events.
+asks for more threads; dropped events are counted, and logged once until there is room again. A
+warning that finds the queue full takes the place of the newest event that is none. Closing with
+`discard` drops waiting events.
 
 Differs from client-go (`watch` Broadcaster), which loses events of a slow watcher silently.
 """
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from clientgo.record.recorder import WARNING
 from clientgo.util.clock import Clock
 from clientgo.util.copies import uncopyable
 from clientgo.util.process import SupervisedThread, refuse_in_child, start_threads
@@ -81,14 +83,15 @@ class EventWatch(Generic[E]):
             became_full = False
             if not self._queue:
                 self._full = False
-            if len(self._queue) < self._queue_size:
-                self._taken += 1
-                self._queue.append((self._taken, event))
-                self._changed.notify_all()
-            else:
+            has_room = len(self._queue) < self._queue_size
+            if not has_room:
                 self._dropped += 1
                 became_full = not self._full
                 self._full = True
+            if has_room or self._made_room_locked(event):
+                self._taken += 1
+                self._queue.append((self._taken, event))
+                self._changed.notify_all()
         if became_full:
             _log.error(
                 "%s: %d events wait, further ones are dropped until there is room; see whether "
@@ -138,6 +141,16 @@ class EventWatch(Generic[E]):
             pending = len(self._queue) + len(self._in_hand)
             return EventWatchStatistics(self._handled, self._dropped, pending)
 
+    def _made_room_locked(self, event: E) -> bool:
+        """Drop the newest event that is no warning, if this one is; return True if it did."""
+        if not _is_warning(event):
+            return False
+        for index in reversed(range(len(self._queue))):
+            if not _is_warning(self._queue[index][1]):
+                del self._queue[index]
+                return True
+        return False
+
     def _oldest_locked(self) -> int:
         """The number of the oldest event that is not handled, or the next one's."""
         waiting = self._queue[0][0] if self._queue else self._taken + 1
@@ -164,3 +177,7 @@ class EventWatch(Generic[E]):
             item = self._queue.popleft()
             self._in_hand.add(item[0])
             return item
+
+
+def _is_warning(event: object) -> bool:
+    return getattr(event, "type", None) == WARNING

@@ -177,6 +177,17 @@ def test_a_reason_has_no_budget_of_its_own_unless_asked_for() -> None:
     assert separate.correlate(event(reason="B")) is not None
 
 
+def test_ordinary_events_use_up_no_budget_of_warnings() -> None:
+    """REC-17: which upstream's filter lets them do."""
+    correlator = EventCorrelator(clock=AutoClock())
+    for number in range(100):
+        correlator.correlate(event(reason=f"R{number}"))
+    warning = event(reason="Failed")
+    warning.type = "Warning"
+
+    assert correlator.correlate(warning) is not None
+
+
 def test_the_caches_are_bounded_and_what_they_forget_is_counted() -> None:
     """REC-19, P-25"""
     correlator = EventCorrelator(CorrelatorOptions(cache_size=2), clock=AutoClock())

@@ -81,6 +81,32 @@ def test_a_full_queue_drops_and_counts_without_blocking_the_others(
     assert [r.getMessage()[:27] for r in caplog.records] == ["event-slow: 3 events wait, "]
 
 
+def test_a_warning_finds_room_in_a_queue_full_of_ordinary_events() -> None:
+    """REC-04: the newest of these makes room; a queue full of warnings has none."""
+    gate, seen = Gate(), list[str]()
+
+    def handle(handled: Event) -> None:
+        gate(handled)
+        seen.append(handled.message or "")
+
+    with EventBroadcaster(queue_size=3) as broadcaster:
+        broadcaster.start_event_watcher(handle)
+        broadcaster.publish(event("held"))
+        assert gate.reached.wait(30)
+        for message in ("a", "b", "c", "d"):
+            broadcaster.publish(event(message))
+        for message in ("no disk", "no network", "no luck", "no end"):
+            warning = event(message)
+            warning.type = "Warning"
+            broadcaster.publish(warning)
+        dropped = broadcaster.statistics().dropped
+        gate.open()
+        assert broadcaster.flush(30)
+
+    assert dropped == 1 + 4
+    assert seen == ["held", "no disk", "no network", "no luck"]
+
+
 def test_a_queue_that_stays_nearly_full_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """P-24: and again when it fills up after it was empty."""
     reached, let_go = threading.Semaphore(0), threading.Semaphore(0)
