@@ -145,6 +145,20 @@ def test_who_has_too_much_to_say_is_silenced_for_a_while(
     assert (len(recorded(client)), publisher.silenced) == (25 + 1 + 1, 5 + 1)
 
 
+def test_what_goes_well_does_not_silence_what_does_not(
+    client: FakeClient, publisher: EventPublisher
+) -> None:
+    """OP-EVT-03: nor the other way round."""
+    events = about(publisher, gadget(uid="1"))
+    for number in range(30):
+        events.normal("Counted", str(number))
+    for number in range(30):
+        events.warning("Failed", str(number))
+    publisher.shutdown()
+    types = [event.type for event in recorded(client)]
+    assert (types.count("Normal"), types.count("Warning")) == (25, 25)
+
+
 def test_events_are_mirrored_to_the_log(
     publisher: EventPublisher, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,8 +1,8 @@
 """Events about objects, as ``kubectl describe`` shows them.
 
 Promises that no call blocks or raises, that equal events become a series, and that 25 different
-Events about one object are written, and one more every five minutes. A manager that records nothing
-has no thread for it.
+Events of one type about one object are written, and one more every five minutes. A manager that
+records nothing has no thread for it.
 
 Source: controller-runtime pkg/recorder; client-go tools/record EventSourceObjectSpamFilter.
 """
@@ -156,7 +156,7 @@ class EventPublisher:
 
 
 class _Budget:
-    """How many different Events may be written about one object. Thread-safe.
+    """How many different Events of one type may be written about one object. Thread-safe.
 
     Of 4096 objects, and as many Events, the last ones are known.
     """
@@ -185,6 +185,7 @@ class _Budget:
         about = event.regarding
         whose = (
             event.reporting_controller,
+            event.type,  # what goes well must not silence what does not
             about and (about.kind, about.namespace, about.name, about.uid),
         )
         bucket = self._left.get(whose)
