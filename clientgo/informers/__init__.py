@@ -16,6 +16,7 @@ from clientgo.informers.dynamic_informer_factory import (
 )
 from clientgo.informers.health import UnhealthyError, check_alive, check_synced
 from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
+from clientgo.informers.informer_handle import InformerHandle
 from clientgo.informers.shared_informer_factory import (
     SharedInformerFactory,
     UnknownResourceError,
@@ -27,6 +28,7 @@ __all__ = [
     "MetadataInformerFactory",
     "InformerFactory",
     "ResourceInformer",
+    "InformerHandle",
     "UnknownResourceError",
     # health
     "UnhealthyError",

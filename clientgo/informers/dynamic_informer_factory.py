@@ -1,15 +1,16 @@
 """Informers of kinds that are not declared: whole objects, or their metadata only.
 
-Any resource gets an informer; one that the server does not serve keeps trying to list, and logs
-it. Two versions of a resource are two informers. Source: client-go `dynamic/dynamicinformer` and
+Any resource gets an informer; that of one that the server does not serve waits until it does. Two
+versions of a resource are two informers. Source: client-go `dynamic/dynamicinformer` and
 `metadata/metadatainformer`.
 """
 
 from __future__ import annotations
 
-from clientgo.cache import Lister, ListerWatcher, SharedIndexInformer
+from clientgo.cache import Lister, ListerWatcher
 from clientgo.client import ResourceListWatch
-from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
+from clientgo.informers.informer_factory import InformerFactory, ResourceInformer, Wanted
+from clientgo.informers.informer_handle import InformerHandle
 from clientgo.meta import (
     APIResource,
     GroupVersionResource,
@@ -32,15 +33,20 @@ class DynamicInformerFactory(InformerFactory[GroupVersionResource]):
         Of a bare group, version and plural it is assumed that it is namespaced; this matters only
         for a factory that is limited to a namespace.
         """
-        served = _api_resource(resource)
+        wanted = self._wanted(_api_resource(resource))
+        informer = self._informer(wanted.resource.gvr, wanted)
+        return ResourceInformer(informer, Lister(informer.indexer, wanted.resource))
 
+    def acquire(self, resource: APIResource | GroupVersionResource) -> InformerHandle[Unstructured]:
+        """Return a handle; see :meth:`for_resource`, and :meth:`SharedInformerFactory.acquire`."""
+        wanted = self._wanted(_api_resource(resource))
+        return self._handle(wanted.resource.gvr, wanted)
+
+    def _wanted(self, served: APIResource) -> Wanted[Unstructured]:
         def source(namespace: str) -> ListerWatcher[Unstructured]:
             return ResourceListWatch(self._client.resource(served), namespace, self._tweak)
 
-        informer: SharedIndexInformer[Unstructured] = self._informer(
-            served.gvr, served, Unstructured, source, name=str(served.gvr)
-        )
-        return ResourceInformer(informer, Lister(informer.indexer, served))
+        return Wanted(served, Unstructured, source, name=str(served.gvr))
 
 
 class MetadataInformerFactory(InformerFactory[GroupVersionResource]):
@@ -54,15 +60,22 @@ class MetadataInformerFactory(InformerFactory[GroupVersionResource]):
         self, resource: APIResource | GroupVersionResource
     ) -> ResourceInformer[PartialObjectMetadata]:
         """Return informer and lister; see :meth:`DynamicInformerFactory.for_resource`."""
-        served = _api_resource(resource)
+        wanted = self._wanted(_api_resource(resource))
+        informer = self._informer(wanted.resource.gvr, wanted)
+        return ResourceInformer(informer, Lister(informer.indexer, wanted.resource))
 
+    def acquire(
+        self, resource: APIResource | GroupVersionResource
+    ) -> InformerHandle[PartialObjectMetadata]:
+        """Return a handle; see :meth:`for_resource`, and :meth:`SharedInformerFactory.acquire`."""
+        wanted = self._wanted(_api_resource(resource))
+        return self._handle(wanted.resource.gvr, wanted)
+
+    def _wanted(self, served: APIResource) -> Wanted[PartialObjectMetadata]:
         def source(namespace: str) -> ListerWatcher[PartialObjectMetadata]:
             return ResourceListWatch(self._client.metadata(served), namespace, self._tweak)
 
-        informer: SharedIndexInformer[PartialObjectMetadata] = self._informer(
-            served.gvr, served, PartialObjectMetadata, source, name=f"{served.gvr} metadata"
-        )
-        return ResourceInformer(informer, Lister(informer.indexer, served))
+        return Wanted(served, PartialObjectMetadata, source, name=f"{served.gvr} metadata")
 
 
 def _api_resource(resource: APIResource | GroupVersionResource) -> APIResource:

@@ -1,9 +1,8 @@
 """What every informer factory does: one informer for each kind, started and stopped together.
 
 Promises: callers that ask for the same kind share an informer; `start` may be called again for
-later informers; `shutdown` returns when every thread has ended. Thread-safe.
-
-A stopped informer does not start again; `release` makes room for a new one.
+later informers; `shutdown` returns when every thread has ended. An informer that is only held by
+handles ends with the last of them; one that was asked for without a handle is kept. Thread-safe.
 
 Differs from client-go (`informers`, `dynamicinformer`, `metadatainformer`): three factories share
 one set of options, waiting does not poll, and `shutdown` stops the informers itself.
@@ -14,7 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -32,6 +31,7 @@ from clientgo.cache import (
     wait_for_cache_sync,
 )
 from clientgo.client import Client, Tweak
+from clientgo.informers.informer_handle import InformerHandle
 from clientgo.meta import APIResource
 from clientgo.util.copies import uncopyable
 from clientgo.util.process import (
@@ -57,14 +57,44 @@ class ResourceInformer(NamedTuple, Generic[T]):
     lister: Lister[T]
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted(Generic[T]):
+    """What an informer is made of; ``source`` is given the namespace, or ``""`` for all."""
+
+    resource: APIResource
+    expected: type[Any]
+    source: Callable[[str], ListerWatcher[Any]]
+    name: str
+    view: Callable[[Any], T] | None = None
+
+
 @dataclass(slots=True)
 class _Entry:
-    """An informer of the factory; ``thread`` runs it, once it is started, until ``stop``."""
+    """An informer of the factory; ``thread`` runs it, once it is started, until ``stop``.
+
+    The ``stop`` of its start, ``stop_of_start``, sets it too. It also ends with the last of its
+    ``handles``, unless it ``is_kept`` for callers without one.
+    """
 
     informer: SharedIndexInformer[Any]
-    resource: APIResource
-    stop: StopEvent
+    stop: StopEvent = field(default_factory=StopEvent)
+    stop_of_start: threading.Event | None = None
     thread: threading.Thread | None = None
+    handles: set[InformerHandle[Any]] = field(default_factory=set)
+    is_kept: bool = False
+
+    def has_ended(self) -> bool:
+        if self.stop_of_start is not None and self.stop_of_start.is_set():
+            return True
+        return self.stop.is_set() or self.informer.is_stopped()
+
+    def end(self) -> None:
+        """Stop the informer, and wait for it unless one of its handlers makes this call."""
+        self.stop.set()
+        if self.thread is None:
+            self.informer.run(self.stop)  # so that it has ended, and does not only wait
+        elif not self.informer.is_calling_handler_here():
+            self.thread.join()
 
 
 @uncopyable("it has threads; make one in each process")
@@ -78,7 +108,8 @@ class InformerFactory(Generic[K]):
     kinds. ``queue`` is the queue of each informer: ``DELTA_FIFO`` or ``REAL_FIFO``. With an
     ``informer_name`` its informers report metrics under this name.
 
-    As a context manager it shuts down at the end of the block.
+    A key has one informer in a factory. One with another namespace or other options has informers
+    and handles of its own. As a context manager it shuts down at the end of the block.
     """
 
     def __init__(
@@ -139,7 +170,7 @@ class InformerFactory(Generic[K]):
             threads = [_thread(entry, stop) for entry in entries]
             start_threads(threads)
             for entry, thread in zip(entries, threads, strict=True):
-                entry.thread = thread
+                entry.thread, entry.stop_of_start = thread, stop
 
     def wait_for_cache_sync(self, stop: threading.Event) -> dict[K, bool]:
         """Block until all started informers have their first list, or ``stop`` is set.
@@ -182,47 +213,71 @@ class InformerFactory(Generic[K]):
             if entry.thread is not None:
                 entry.thread.join()
 
-    def release(self, key: K) -> None:
-        """Stop one informer, block until it has ended, and forget it; its cache stays readable.
+    def release(self, held: K | InformerHandle[Any]) -> None:
+        """Release a handle; or stop the informer of a key, whoever uses it, and forget it.
 
-        The next request makes a new one, which is to be started. Without effect for a kind that
-        was not asked for. Not for the informer's own handlers.
+        Blocks until what ends has ended; called by one of the informer's handlers, it does not
+        wait. The cache of a key stays readable for those who have its informer. The next request
+        makes a new one, which is to be started. Without effect for a handle that was released, and
+        for a key that was not asked for.
         """
+        if isinstance(held, InformerHandle):
+            held.release()
+            return
         with self._lock:
-            entry = self._entries.pop(key, None)
+            entry = self._entries.pop(held, None)
         if entry is not None:
-            entry.stop.set()
-            if entry.thread is not None:
-                entry.thread.join()
+            entry.end()
 
-    def _informer(
-        self,
-        key: K,
-        resource: APIResource,
-        expected: type[Any],
-        source: Callable[[str], ListerWatcher[Any]],
-        name: str,
-        view: Callable[[Any], T] | None = None,
-    ) -> SharedIndexInformer[T]:
-        """Return the informer of a key; create it when first asked for."""
+    def _informer(self, key: K, wanted: Wanted[T]) -> SharedIndexInformer[T]:
+        """Return the informer of a key, and keep it; create it when first asked for."""
+        with self._lock:
+            entry = self._entry_locked(key, wanted)
+            entry.is_kept = True
+            return entry.informer
+
+    def _handle(self, key: K, wanted: Wanted[T]) -> InformerHandle[T]:
+        """Return a new handle of the informer of a key, of a new one if the last has ended."""
         with self._lock:
             entry = self._entries.get(key)
-            if entry is None:
-                if self._informer_name is not None and key not in self._identities:
-                    self._identities[key] = self._informer_name.with_resource(resource.gvr)
-                informer: SharedIndexInformer[T] = SharedIndexInformer(
-                    source(self._namespace if resource.namespaced else ""),
-                    expected,
-                    name=name,
-                    resync_period=self._custom_resync.get(key, self._default_resync),
-                    indexers={NAMESPACE_INDEX: meta_namespace_index},
-                    transform=self._transform,
-                    queue=self._queue,
-                    view=view,
-                    identity=self._identities.get(key),
-                )
-                entry = self._entries[key] = _Entry(informer, resource, StopEvent())
-            return entry.informer
+            if entry is not None and entry.has_ended():
+                del self._entries[key]
+            entry = self._entry_locked(key, wanted)
+            handle = InformerHandle(key, entry.informer, wanted.resource, self._released)
+            entry.handles.add(handle)
+            return handle
+
+    def _released(self, handle: InformerHandle[Any]) -> None:
+        key: Any = handle.key
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None or handle not in entry.handles:
+                return  # the informer of this handle was stopped and replaced
+            entry.handles.remove(handle)
+            if entry.handles or entry.is_kept:
+                return
+            del self._entries[key]
+        entry.end()
+
+    def _entry_locked(self, key: K, wanted: Wanted[Any]) -> _Entry:
+        entry = self._entries.get(key)
+        if entry is None:
+            resource = wanted.resource
+            if self._informer_name is not None and key not in self._identities:
+                self._identities[key] = self._informer_name.with_resource(resource.gvr)
+            informer: SharedIndexInformer[Any] = SharedIndexInformer(
+                wanted.source(self._namespace if resource.namespaced else ""),
+                wanted.expected,
+                name=wanted.name,
+                resync_period=self._custom_resync.get(key, self._default_resync),
+                indexers={NAMESPACE_INDEX: meta_namespace_index},
+                transform=self._transform,
+                queue=self._queue,
+                view=wanted.view,
+                identity=self._identities.get(key),
+            )
+            entry = self._entries[key] = _Entry(informer)
+        return entry
 
 
 def _thread(entry: _Entry, stop: threading.Event) -> SupervisedThread:

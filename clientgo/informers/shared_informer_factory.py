@@ -20,7 +20,8 @@ from clientgo.cache import (
     Transform,
 )
 from clientgo.client import Client, ResourceListWatch, Tweak
-from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
+from clientgo.informers.informer_factory import InformerFactory, ResourceInformer, Wanted
+from clientgo.informers.informer_handle import InformerHandle
 from clientgo.meta import (
     APIResource,
     GroupVersionResource,
@@ -98,16 +99,22 @@ class SharedInformerFactory(InformerFactory[type[Resource]]):
 
         Raises ``TypeError`` for a class that is not declared with ``@resource``.
         """
-        served = self._served(kind)
-        cached: Any = served if is_model_class(kind) else kind
+        return self._informer(kind, self._wanted(kind))
 
-        def source(namespace: str) -> ResourceListWatch:
-            return ResourceListWatch(self._client.resource(cached), namespace, self._tweak)
+    @overload
+    def acquire(self, kind: type[R]) -> InformerHandle[R]: ...
 
-        if not is_model_class(kind):
-            return self._informer(kind, served, kind, source, name=kind.__name__)
-        view = partial(to_model, model=kind)
-        return self._informer(kind, served, Unstructured, source, name=kind.__name__, view=view)
+    @overload
+    def acquire(self, kind: type[M]) -> InformerHandle[M]: ...
+
+    def acquire(self, kind: type[Any]) -> InformerHandle[Any]:
+        """Return a handle of the informer of a type, which ends when the last one is released.
+
+        It has to be started, as after :meth:`informer_for`, and raises as that. An informer that
+        :meth:`informer_for`, :meth:`lister_for` or :meth:`for_resource` has returned is kept until
+        the factory ends. After an informer has ended a handle has a new one.
+        """
+        return self._handle(kind, self._wanted(kind))
 
     @overload
     def lister_for(self, kind: type[R]) -> Lister[R]: ...
@@ -131,6 +138,22 @@ class SharedInformerFactory(InformerFactory[type[Resource]]):
                 "DynamicInformerFactory"
             )
         return ResourceInformer(self.informer_for(kind), self.lister_for(kind))
+
+    def _wanted(self, kind: type[Any]) -> Wanted[Any]:
+        served = self._served(kind)
+        is_model = is_model_class(kind)
+        cached: Any = served if is_model else kind
+
+        def source(namespace: str) -> ResourceListWatch:
+            return ResourceListWatch(self._client.resource(cached), namespace, self._tweak)
+
+        return Wanted(
+            served,
+            Unstructured if is_model else kind,
+            source,
+            name=kind.__name__,
+            view=partial(to_model, model=kind) if is_model else None,
+        )
 
     def _served(self, kind: type[Any]) -> APIResource:
         if is_model_class(kind):

@@ -1,4 +1,4 @@
-"""Informers of a kind whose definition changes, goes and comes back, on a real server."""
+"""FAC-12a: informers of a kind whose definition changes, goes and comes back, on a real server."""
 
 from __future__ import annotations
 

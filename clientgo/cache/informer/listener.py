@@ -160,7 +160,7 @@ class Listener:
         wait for a thread that never started, nor in the handler's own thread.
         """
         thread = self._thread
-        if thread is None or thread is threading.current_thread():
+        if thread is None or self.is_here():
             return
         with self._changed:
             while not self._has_ended:
@@ -172,6 +172,10 @@ class Listener:
             thread.join()
         else:
             self._report_blocked(blocked)
+
+    def is_here(self) -> bool:
+        """Return True in its thread, that is in a call of its handler."""
+        return self._thread is threading.current_thread()
 
     def is_alive(self) -> bool:
         """Return True while its thread runs."""

@@ -201,16 +201,19 @@ class SharedIndexInformer(Generic[T]):
 
         Returns when everything has ended, calls of handlers included. It waits at most 10 s for
         those: a handler that has not returned then is named in the log, and its daemon thread is
-        left behind. An informer runs once: a second call logs a warning and returns. Raises
-        :class:`ListWatchError` if the list-watch turns out to be wrong, and
-        :class:`~clientgo.util.process.ThreadStartError` if its threads cannot be started: then
-        call it again.
+        left behind. An informer runs once: a second call logs a warning and returns. With ``stop``
+        set it ends without a request or a thread. Raises :class:`ListWatchError` if the list-watch
+        turns out to be wrong, and :class:`~clientgo.util.process.ThreadStartError` if its threads
+        cannot be started: then call it again.
         """
         with self._lock:
             if self._phase is not _Phase.NEW:
                 _log.warning("%s runs or has run; it cannot be started again", self.name)
                 return
-            controller = self._start_locked()
+            controller = None if stop.is_set() else self._start_locked()
+        if controller is None:
+            self._stopped()
+            return
         try:
             with self._looking_for_mutations():
                 controller.run(stop, self._processor.start)
@@ -232,6 +235,10 @@ class SharedIndexInformer(Generic[T]):
     def is_stopped(self) -> bool:
         """Return True if it has run and ended."""
         return self._phase is _Phase.STOPPED
+
+    def is_calling_handler_here(self) -> bool:
+        """Return True in a call of one of its handlers, where its end must not be waited for."""
+        return self._processor.is_calling_here()
 
     def has_synced(self) -> bool:
         """Return True if the whole first list has been applied to the store.
@@ -373,9 +380,9 @@ class SharedIndexInformer(Generic[T]):
         is empty.
         """
         reflector = self._reflector
-        if reflector is None:
+        if reflector is None and not self.is_stopped():
             return InformerStateError("it was not started; call its run, or start of its factory")
-        error = reflector.statistics().last_error
+        error = reflector.statistics().last_error if reflector is not None else None
         if error is None and not self.has_synced() and self.is_stopped():
             return InformerStateError("it was stopped before its first list")
         return error

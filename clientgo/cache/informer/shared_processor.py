@@ -123,6 +123,11 @@ class SharedProcessor:
             for schedule in self._listeners.values():
                 schedule.check_period_changed(check_period)
 
+    def is_calling_here(self) -> bool:
+        """Return True in the thread of a listener, of one that was removed too."""
+        with self._lock:
+            return any(listener.is_here() for listener in (*self._listeners, *self._leaving))
+
     def listeners(self) -> list[Listener]:
         """Return the registered listeners."""
         with self._lock:

@@ -135,13 +135,17 @@ def start_threads(threads: Sequence[SupervisedThread]) -> None:
 
 
 def run_with_threads(run: Callable[[threading.Event], object], stop: threading.Event) -> None:
-    """Call ``run(stop)``, and again while it is refused a thread, in a thread of its own."""
-    while not stop.is_set():
+    """Call ``run(stop)``, and again while it is refused a thread, in a thread of its own.
+
+    It is called once even if ``stop`` is set, so that it can note that it has ended.
+    """
+    while True:
         try:
             run(stop)
         except ThreadStartError as error:
             _log.error("%s; trying again in %g s", error, RETRY_AFTER)
-            stop.wait(RETRY_AFTER)
+            if stop.wait(RETRY_AFTER):
+                return
         else:
             return
 
