@@ -55,7 +55,6 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         "create_three_way_merge_patch": _CLIENT_SIDE_APPLY,
     },
     "managed_fields": {
-        "upgrade_managed_fields": "moves an object from client-side apply to apply on the server",
         "extract": "a controller applies what it wants, not what it applied before",
     },
 }

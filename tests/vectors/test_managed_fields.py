@@ -12,6 +12,7 @@ import pytest
 
 from clientgo.meta.errors import StatusError
 from clientgo.meta.json_values import json_equal
+from clientgo.meta.patches import upgrade_managed_fields, upgrade_managed_fields_patch
 from clientgo.testcluster.fields.managed_fields import (
     DEDUCED,
     FieldManager,
@@ -69,6 +70,15 @@ class _Replay:
     ) -> None:
         fields = self._manager(subresource)
         self._check(expect, lambda live: fields.update(live, object, manager))
+
+    def upgrade_managed_fields(
+        self, expect: Any, csa_manager_names: list[str], ssa_manager_name: str
+    ) -> None:
+        entries = self._live["metadata"]["managedFields"]
+        upgraded = upgrade_managed_fields(entries, csa_manager_names, ssa_manager_name)
+        patch = upgrade_managed_fields_patch(self._live, csa_manager_names, ssa_manager_name)
+        assert upgraded == expect["managed_fields"]
+        assert patch == expect["patch"]
 
     def _manager(self, subresource: str) -> FieldManager:
         return FieldManager(

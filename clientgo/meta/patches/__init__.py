@@ -5,8 +5,8 @@ Two formats of the Kubernetes API on plain JSON values::
     apply_json_patch    RFC 6902, a list of operations; create_…
     apply_merge_patch   RFC 7386, a partial document; create_…
 
-A server also merges lists by key (`strategic_merge`) and applies
-(`clientgo.testcluster.fields.managed_fields`).
+`upgrade_managed_fields` is for objects that were updated and are to be applied from now on. A
+server also merges lists by key (`strategic_merge`) and applies (`clientgo.testcluster.fields`).
 """
 
 from clientgo.meta.patches.errors import (
@@ -17,6 +17,11 @@ from clientgo.meta.patches.errors import (
     UnprocessablePatchError,
 )
 from clientgo.meta.patches.json_patch import apply_json_patch, create_json_patch
+from clientgo.meta.patches.managed_fields import (
+    entries_of,
+    upgrade_managed_fields,
+    upgrade_managed_fields_patch,
+)
 from clientgo.meta.patches.merge_patch import (
     apply_merge_patch,
     create_merge_patch,
@@ -27,6 +32,9 @@ __all__ = [
     "create_json_patch",
     "apply_merge_patch",
     "create_merge_patch",
+    "entries_of",
+    "upgrade_managed_fields",
+    "upgrade_managed_fields_patch",
     "PatchError",
     "MalformedPatchError",
     "InapplicablePatchError",
