@@ -294,11 +294,10 @@ class KindCache:
         namespace = metadata.namespace or ""
         if not self.covers(namespace):
             return
-        scope = self.scope.of(namespace)
-        labels = ",".join(filter(None, (scope.labels, self._readers.labels)))
-        if not is_selected(self.resource, obj, labels, scope.fields):
+        if not self.selects(obj):
             self.own_writes.left(obj)
             return
+        scope = self.scope.of(namespace)
         # The caller may go on to change what the write returned; what is remembered must not.
         cached = deep_copy(obj if self._project is None else self._project(obj))
         if scope.transform is not None:
@@ -317,11 +316,24 @@ class KindCache:
         if metadata.uid and not metadata.finalizers:
             self.own_writes.deleted(newest)
 
+    def is_limited(self, namespace: str) -> bool:
+        """Return True if labels or fields select what is cached of a namespace."""
+        return any(self._selectors(namespace))
+
+    def selects(self, obj: Any) -> bool:
+        """Return True if an object has the labels and fields of what is cached."""
+        labels, fields = self._selectors(metadata_of(obj).namespace or "")
+        return is_selected(self.resource, obj, labels, fields)
+
     def is_empty(self) -> bool:
         """Return True if nothing is cached yet."""
         return not any(informer.indexer.list_keys() for informer in self.informers().values())
 
     # Inside
+
+    def _selectors(self, namespace: str) -> tuple[str, str]:
+        scope = self.scope.of(namespace)
+        return ",".join(filter(None, (scope.labels, self._readers.labels))), scope.fields
 
     def _waiting_for(
         self, subscription: Subscription, *, optional: bool

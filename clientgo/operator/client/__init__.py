@@ -9,6 +9,7 @@
 from clientgo.operator.client.differences import merge_from
 from clientgo.operator.client.events import (
     CLEANUP_ABANDONED,
+    OUTSIDE_CACHE,
     PROCESSING_ERROR,
     RESOURCE_EXISTS,
     SYNCED,
@@ -40,4 +41,5 @@ __all__ = [
     "RESOURCE_EXISTS",
     "PROCESSING_ERROR",
     "CLEANUP_ABANDONED",
+    "OUTSIDE_CACHE",
 ]

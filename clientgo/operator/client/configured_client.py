@@ -13,7 +13,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from clientgo import __version__
@@ -28,6 +28,7 @@ from clientgo.meta import (
 )
 from clientgo.observe.metrics import NO_METRICS, MetricsProvider
 from clientgo.operator.cache.object_cache import ObjectCache
+from clientgo.operator.client.sent_writes import SentWrites
 from clientgo.operator.errors import CancelledError, OperatorError
 from clientgo.record.lru_cache import LRUCache
 from clientgo.rest import RequestStoppedError, RestConfig, rest_config_of
@@ -54,6 +55,8 @@ class ClientOptions:
     """Ends requests that are under way when it is set."""
     writer: Callable[[], Any] | None = None
     """Who writes, as ``OwnWrites`` remembers it."""
+    sent: SentWrites = field(default_factory=SentWrites)
+    """Of ``create_or_update``."""
 
 
 class ConfiguredClient:

@@ -5,6 +5,7 @@ Source: controller-runtime pkg/client MergeFrom, pkg/controller/controllerutil C
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -51,6 +52,7 @@ def _paths(patch: Any, path: str) -> Iterator[str]:
         yield from _paths(value, path + step)
 
 
+_SHARED_LISTS = ("ownerReferences", "finalizers")
 _SERVER_SIDE = ("managedFields", "resourceVersion", "uid", "creationTimestamp", "generation")
 
 
@@ -74,11 +76,39 @@ def as_wanted(obj: Any) -> dict[str, Any]:
 def patch_for(existing: Any, obj: Any, mutate: Callable[[Any], object] | None) -> dict[str, Any]:
     """The merge patch that makes of ``existing`` what ``mutate`` does or, without it, all that
     ``obj`` says. Raises like :func:`mutated_in_place`."""
+    there = to_plain(existing)
     if mutate is None:
-        return patch_to(to_plain(existing), to_plain(obj))
+        wanted = with_data(to_plain(obj))
+        metadata = metadata_patch(there["metadata"], wanted["metadata"])
+        patch = patch_to(there, {name: wanted[name] for name in wanted if name != "metadata"})
+        return patch | ({"metadata": metadata} if metadata else {})
     changed = deep_copy(existing)
     mutated_in_place(changed, mutate)
-    return merge_from(existing, changed)
+    return merge_patch_between(there, with_data(to_plain(changed)))
+
+
+def with_data(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return a Secret as the API server stores it: with its texts among its data."""
+    texts = plain.get("stringData")
+    if not texts or (plain.get("apiVersion"), plain.get("kind")) != ("v1", "Secret"):
+        return plain
+    encoded = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
+    rest = {name: value for name, value in plain.items() if name != "stringData"}
+    return rest | {"data": {**(plain.get("data") or {}), **encoded}}
+
+
+def metadata_patch(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return what is missing; owners and finalizers that others have added stay."""
+    rest = {name: value for name, value in wanted.items() if name not in _SHARED_LISTS}
+    patch = patch_to(there, rest)
+    owners, ours = there.get("ownerReferences") or [], wanted.get("ownerReferences") or []
+    if any(owner not in owners for owner in ours):
+        uids = {owner["uid"] for owner in ours}
+        patch["ownerReferences"] = [*(o for o in owners if o["uid"] not in uids), *ours]
+    finalizers = there.get("finalizers") or []
+    if missing := [name for name in wanted.get("finalizers") or [] if name not in finalizers]:
+        patch["finalizers"] = [*finalizers, *missing]
+    return patch
 
 
 def mutated_in_place(obj: Any, mutate: Callable[[Any], object]) -> None:

@@ -40,6 +40,9 @@ RESOURCE_EXISTS: Final = "ErrResourceExists"
 PROCESSING_ERROR: Final = "ProcessingError"
 """Reason: a run failed; the note says why."""
 
+OUTSIDE_CACHE: Final = "OutsideCache"
+"""Reason: an object exists that the cache does not have, because it lacks a label, for example."""
+
 CLEANUP_ABANDONED: Final = "CleanupAbandoned"
 """Reason: the finalizer was removed although the clean-up kept failing."""
 

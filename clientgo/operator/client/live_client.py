@@ -1,82 +1,34 @@
-"""Typed reads and writes of any kind, at the API server, or with reads from the caches.
+"""The clients: with reads at the API server, or from the caches.
 
-Promises that a cached read is never older than what this process has written. Objects are sent as
-they came with the typed changes laid over them: fields that a type or a cache leaves out survive.
-Does not retry.
+Promises that a cached read is never older than what this process has written.
 
-Source: controller-runtime pkg/client.
+Source: controller-runtime pkg/client; pkg/controller/controllerutil CreateOrPatch.
 """
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, Required, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Final, TypeVar, Unpack
 
-from clientgo.cache import WatchStream
-from clientgo.client import PatchKind, ResourceClient
-from clientgo.meta import (
-    APIResource,
-    DecodeError,
-    ForbiddenError,
-    GroupVersionKind,
-    ListOptions,
-    NotFoundError,
-    ObjectName,
-    StatusError,
-    Unstructured,
-    metadata_of,
-)
+from clientgo.client import PatchKind
+from clientgo.meta import NotFoundError, ObjectName, StatusError, metadata_of, to_plain
 from clientgo.operator.cache.object_cache import api_resource
-from clientgo.operator.client.configured_client import AnyKind, ConfiguredClient, kind_of
+from clientgo.operator.client.configured_client import AnyKind, kind_of
 from clientgo.operator.client.differences import (
     as_wanted,
-    merge_from,
     mutated_in_place,
     patch_for,
-    to_apply,
+    with_data,
 )
-from clientgo.operator.errors import NamespaceTerminatingError, OperatorError, is_gone
-from clientgo.rest import TransportError
+from clientgo.operator.client.ownership import check_same_controller
+from clientgo.operator.client.reading_client import OutsideCache, Selecting
+from clientgo.operator.client.writing_client import WritingClient
 from clientgo.util.copies import uncopyable
 
 S = TypeVar("S")
-
-Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
-Selection: TypeAlias = str | Mapping[str, str]
-NamedKind: TypeAlias = APIResource | GroupVersionKind
-
-
-class Selecting(TypedDict, total=False):
-    """The arguments of :meth:`LiveClient.list`. ``fields`` are what the API server can select by
-    or, in a cache, what is indexed."""
-
-    namespace: str
-    labels: Selection | None
-    fields: Mapping[str, str] | None
-    limit: int | None
-
-
-class Deleting(TypedDict, total=False):
-    """The arguments of :meth:`LiveClient.delete`."""
-
-    propagation: Propagation | None
-    grace: int | None
-    only_this: bool
-    ignore_missing: bool
-
-
-class DeletingAll(TypedDict, total=False):
-    """The arguments of :meth:`LiveClient.delete_all_of`."""
-
-    namespace: Required[str]
-    labels: Selection | None
-    fields: Mapping[str, str] | None
-    propagation: Propagation | None
-    grace: int | None
 
 
 class Change(Enum):
@@ -90,7 +42,7 @@ class Change(Enum):
 
 
 @uncopyable("it has connections to a server; make one in each process")
-class LiveClient(ConfiguredClient):
+class LiveClient(WritingClient):
     """Reads and writes at the API server. Immutable; thread-safe.
 
     Methods block, raise ``StatusError`` for a refusal and ``TransportError`` where there was no
@@ -102,174 +54,6 @@ class LiveClient(ConfiguredClient):
     def live(self) -> LiveClient:
         """The same client, reading at the API server."""
         return LiveClient(self.base, self._cache, self._options)
-
-    # Reading
-
-    @overload
-    def get(self, kind: type[S], name: str, namespace: str = "") -> S: ...
-
-    @overload
-    def get(self, kind: NamedKind, name: str, namespace: str = "") -> Unstructured: ...
-
-    def get(self, kind: AnyKind, name: str, namespace: str = "") -> Any:
-        """Return one object. Raises ``NotFoundError``."""
-        self._intercepted("get", kind)
-        return self._get(self._known(kind), name, namespace)
-
-    @overload
-    def find(self, kind: type[S], name: str, namespace: str = "") -> S | None: ...
-
-    @overload
-    def find(self, kind: NamedKind, name: str, namespace: str = "") -> Unstructured | None: ...
-
-    def find(self, kind: AnyKind, name: str, namespace: str = "") -> Any:
-        """Like :meth:`get`, with None for what is not there."""
-        try:
-            return self.get(kind, name, namespace)
-        except NotFoundError:
-            return None
-
-    @overload
-    def list(self, kind: type[S], **options: Unpack[Selecting]) -> builtins.list[S]: ...
-
-    @overload
-    def list(
-        self, kind: NamedKind, **options: Unpack[Selecting]
-    ) -> builtins.list[Unstructured]: ...
-
-    def list(self, kind: AnyKind, **options: Unpack[Selecting]) -> builtins.list[Any]:
-        """Return objects of a namespace, or of all."""
-        self._intercepted("list", kind)
-        return self._list(self._known(kind), **options)
-
-    def watch(
-        self, kind: AnyKind, *, namespace: str = "", options: ListOptions | None = None
-    ) -> WatchStream:
-        """Watch objects, for code that is not a source."""
-        self._intercepted("watch", kind)
-        with self._until_stopped() as stop:
-            return self._of(kind, namespace).watch(options, stop=stop)
-
-    # Writing
-
-    def create(self, obj: S) -> S:
-        """Store a new object, return it as stored.
-
-        Raises ``NamespaceTerminatingError`` where nothing can be created any more.
-        """
-        try:
-            return self._write("create", obj, "", lambda o: self._for(obj).create(obj, **o))
-        except ForbiddenError as error:
-            causes: Iterable[Any] = error.status.details.causes
-            if any(cause.reason == "NamespaceTerminating" for cause in causes):
-                raise NamespaceTerminatingError(obj) from error
-            raise
-
-    def update(self, obj: S, *, subresource: str = "") -> S:
-        """Replace an object, which must not have changed since it was read.
-
-        Of an object that a cache has left parts out of only the changes are sent.
-        """
-        partial = self._cache.partial(kind_of(obj), obj)
-        if partial is not None:
-            changes = merge_from(partial, obj, optimistic=True)
-            return self.patch(obj, changes, subresource=subresource)
-        name = metadata_of(obj).name
-
-        def send(options: dict[str, Any]) -> Any:
-            return self._for(obj).update(obj, name=name, subresource=subresource, **options)
-
-        return self._write("update", obj, subresource, send)
-
-    def patch(
-        self, obj: S, patch: Any, kind: PatchKind = PatchKind.MERGE, *, subresource: str = ""
-    ) -> S:
-        """Change an object by a patch, as :func:`merge_from` makes one."""
-        name = metadata_of(obj).name
-
-        def send(options: dict[str, Any]) -> Any:
-            return self._for(obj).patch(name, patch, kind, subresource=subresource, **options)
-
-        return self._write("patch", obj, subresource, send, _sent_by(patch))
-
-    def apply(
-        self, obj: S, *, force: bool = True, optimistic: bool = False, subresource: str = ""
-    ) -> S:
-        """Make the fields of ``obj`` so, as this field manager's (server-side apply).
-
-        What only a server can know is left out; the version too, unless ``optimistic``: then it is
-        a conflict if the object has changed.
-        """
-        wanted = to_apply(obj, optimistic=optimistic)
-
-        def send(options: dict[str, Any]) -> Any:
-            return self._for(obj).apply(wanted, force=force, subresource=subresource, **options)
-
-        return self._write("apply", obj, subresource, send, _sent_by(wanted))
-
-    def delete(
-        self,
-        obj: Any,
-        *,
-        propagation: Propagation | None = None,
-        grace: int | None = None,
-        only_this: bool = False,
-        ignore_missing: bool = True,
-    ) -> None:
-        """Delete an object; one that is gone already is an error only if ``ignore_missing`` is
-        False. A 404 that does not name the object is an error in any case.
-
-        ``only_this``: not another object of the same name, nor a changed one. ``grace`` is in
-        seconds.
-        """
-        self._before_write("delete", obj)
-        metadata = metadata_of(obj)
-        try:
-            with self._until_stopped() as stop:
-                self._for(obj).delete(
-                    metadata.name,
-                    propagation_policy=propagation or "",
-                    grace_period_seconds=grace,
-                    uid=metadata.uid if only_this else "",
-                    resource_version=metadata.resource_version if only_this else "",
-                    dry_run=self._options.dry_run,
-                    stop=stop,
-                )
-        except NotFoundError as error:
-            if not (ignore_missing and is_gone(error, metadata.name)):
-                raise
-        # The other two leave the object there until the garbage collector has done its work.
-        if not self._options.dry_run and propagation in (None, "Background"):
-            self._cache.deleted(kind_of(obj), obj)
-
-    def delete_all_of(
-        self,
-        kind: AnyKind,
-        *,
-        namespace: str,
-        labels: Selection | None = None,
-        fields: Mapping[str, str] | None = None,
-        propagation: Propagation | None = None,
-        grace: int | None = None,
-    ) -> None:
-        """Delete the objects of a kind in a namespace, those that are selected."""
-        self._before_write("delete_all_of", kind)
-        kind, options = self._known(kind), _list_options(labels, fields)
-        counts = not self._options.dry_run and propagation in (None, "Background")
-        cached = self._cache.selected(
-            kind, self._namespace(namespace), options.label_selector, options.field_selector
-        )
-        with self._until_stopped() as stop:
-            deleted = self._of(kind, namespace).delete_collection(
-                options,
-                propagation_policy=propagation or "",
-                grace_period_seconds=grace,
-                dry_run=self._options.dry_run,
-                stop=stop,
-            )
-        # A server that does not say which they were leaves it to the cache.
-        for obj in (cached if deleted is None else deleted.items) if counts else ():
-            self._cache.deleted(kind, obj)
 
     @property
     def status(self) -> Subresource:
@@ -290,93 +74,75 @@ class LiveClient(ConfiguredClient):
         """Create an object, or bring the one that is there to what ``mutate`` makes of it.
 
         ``mutate`` changes the object that is there, or the new one, in place; the default makes
-        what ``obj`` says so and leaves everything else. Nothing is written if nothing differs.
-        Where ``mutate`` replaces whole parts, which lack the server's defaults, ``ask_server``
-        tries the change with a dry run first. Raises ``ValueError`` if ``mutate`` changes the name
-        or the namespace.
+        what ``obj`` says so and leaves everything else, owners and finalizers too. Nothing is
+        written if nothing differs, or if only that differs which the server has stored in its own
+        form. Where ``mutate`` replaces whole parts, which lack the server's defaults,
+        ``ask_server`` tries the change with a dry run first. Raises ``ValueError`` if ``mutate``
+        changes the name or the namespace, ``AlreadyOwnedError`` if the object that is there has
+        another controller than ``obj``.
         """
-        metadata = metadata_of(obj)
-        existing = self.find(kind_of(obj), metadata.name, metadata.namespace or "")
+        kind, metadata = kind_of(obj), metadata_of(obj)
+        named = kind, metadata.name, metadata.namespace or ""
+        existing = self.find(*named)
+        if existing is None and (hidden := self.find_outside_cache(*named)):
+            existing = hidden.obj
         if existing is None:
             if mutate is not None:
                 mutated_in_place(obj, mutate)
-            return self.create(obj), Change.CREATED
+            created = self.create(obj)
+            if mutate is None:
+                self._remember(self._name_of_write(obj), _without_status(obj), created)
+            return created, Change.CREATED
+        check_same_controller(existing, obj)
         patch = patch_for(existing, obj, mutate)
         has_status = "status" in self._for(existing).resource.subresources
         status = patch.pop("status", None) if has_status else None
-        if patch and ask_server and self._comes_to_nothing(existing, patch):
-            patch = {}
-        result, change = existing, Change.UNCHANGED
-        if patch:
-            result, change = self.patch(existing, patch), Change.UPDATED
-        if status is not None:
-            result = self.patch(result, {"status": status}, subresource="status")
-            change = Change.BOTH if change is Change.UPDATED else Change.STATUS_UPDATED
-        return result, change
+        sent = _without_status(obj) if mutate is None else patch
+        result, changed = self._brought(existing, patch, sent, ask_server=ask_server)
+        if status is None:
+            return result, Change.UPDATED if changed else Change.UNCHANGED
+        patch = {"status": status}
+        result, status_changed = self._brought(result, patch, patch, "status")
+        return result, _CHANGES[changed, status_changed]
 
-    def _comes_to_nothing(self, existing: Any, patch: dict[str, Any]) -> bool:
-        return as_wanted(self.dry_run().patch(existing, patch)) == as_wanted(existing)
-
-    # What a client that reads elsewhere overrides
-
-    def _get(self, kind: Any, name: str, namespace: str) -> Any:
-        with self._until_stopped() as stop:
-            return self._of(kind, namespace).get(name, stop=stop)
-
-    def _list(self, kind: Any, **selecting: Unpack[Selecting]) -> builtins.list[Any]:
-        labels, fields = selecting.get("labels"), selecting.get("fields")
-        options = _list_options(labels, fields, selecting.get("limit") or 0)
-        with self._until_stopped() as stop:
-            return self._of(kind, selecting.get("namespace", "")).list(options, stop=stop).items
-
-    # Inside
-
-    def _write(
+    def _brought(
         self,
-        verb: str,
-        obj: S,
-        subresource: str,
-        send: Callable[[dict[str, Any]], Any],
-        sent: Any = None,
-    ) -> S:
-        try:
-            return super()._write(verb, obj, subresource, send, sent)
-        except NotFoundError as error:
-            if subresource:
-                self._check_served(obj, subresource, error)
-            raise
+        existing: S,
+        patch: dict[str, Any],
+        sent: dict[str, Any],
+        subresource: str = "",
+        *,
+        ask_server: bool = False,
+    ) -> tuple[S, bool]:
+        """Send a patch that makes ``sent`` so, unless the server has stored it in its own form.
 
-    def _check_served(self, obj: Any, subresource: str, error: NotFoundError) -> None:
-        """Raise ``OperatorError`` if an object is there, and only its subresource is not: the
-        API server answers both alike."""
-        objects, metadata = self._for(obj), metadata_of(obj)
-        try:
-            with self._until_stopped() as stop:
-                found = objects.get(metadata.name, stop=stop)
-        except (DecodeError, StatusError, TransportError):
-            return
-        if not metadata.uid or found.metadata.uid == metadata.uid:
-            kind = objects.resource
-            raise OperatorError(
-                f"{kind.group_resource} {kind.version} has no subresource {subresource!r} in the "
-                "cluster, so it cannot be written; if its definition is older than this program, "
-                "install the current one"
-            ) from error
+        Return the object, and True if it has changed.
+        """
+        name, there = self._name_of_write(existing, subresource), to_plain(existing)
+        if not patch or self._options.sent.is_settled(name, sent, there):
+            return existing, False
+        if ask_server and as_wanted(self.dry_run().patch(existing, patch)) == as_wanted(existing):
+            self._remember(name, sent, existing)
+            return existing, False
+        result = self.patch(existing, patch, subresource=subresource)
+        if self._options.dry_run:
+            return result, as_wanted(result) != as_wanted(existing)
+        self._remember(name, sent, result)
+        versions = {metadata_of(obj).resource_version for obj in (existing, result)}
+        return result, len(versions) > 1
 
-    def _known(self, kind: AnyKind) -> type[Any] | APIResource:
-        """The kind with where it is served, which for a mere name only the API server knows."""
-        nameless = isinstance(kind, APIResource) and not kind.plural
-        if isinstance(kind, GroupVersionKind) or nameless:
-            return self.base.mapper.for_kind(kind.group, kind.kind, kind.version)
-        return kind
+    def _remember(self, name: Hashable, sent: dict[str, Any], stored: Any) -> None:
+        if not self._options.dry_run:
+            self._options.sent.remember(name, sent, to_plain(self._as_read(stored)))
 
-    def _of(self, kind: AnyKind, namespace: str) -> ResourceClient[Any]:
-        client: ResourceClient[Any] = self.base.resource(self._known(kind))
-        namespace = self._namespace(namespace)
-        return client.namespace(namespace) if client.resource.namespaced and namespace else client
+    def _as_read(self, stored: S) -> S:
+        """Return an object as a later read of this version has it."""
+        return stored
 
-    def _for(self, obj: Any) -> ResourceClient[Any]:
-        return self._of(kind_of(obj), metadata_of(obj).namespace or "")
+    def _name_of_write(self, obj: Any, subresource: str = "") -> Hashable:
+        resource = api_resource(kind_of(obj))
+        kind = resource.group, resource.kind
+        return kind, ObjectName.of(obj), subresource, self._options.field_manager
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,36 +162,22 @@ class Subresource:
         return self.client.apply(obj, force=force, optimistic=optimistic, subresource=self.name)
 
 
+_CHANGES: Final = {
+    (False, False): Change.UNCHANGED,
+    (True, False): Change.UPDATED,
+    (False, True): Change.STATUS_UPDATED,
+    (True, True): Change.BOTH,
+}
+"""By what has changed: the object, and its status."""
+
+
+def _without_status(obj: Any) -> dict[str, Any]:
+    return {name: value for name, value in with_data(to_plain(obj)).items() if name != "status"}
+
+
 def ignore(*refusals: type[StatusError]) -> AbstractContextManager[None]:
     """``with ignore(NotFoundError): ...``: such a refusal does not matter."""
     return suppress(*refusals)
-
-
-def _sent_by(body: Any) -> Any:
-    """Return what a patch can change; None if it is on the condition of a version.
-
-    What a JSON patch changes is not looked at.
-    """
-    if isinstance(body, builtins.list):
-        tests = (op for op in body if op.get("op") == "test")
-        is_conditional = any(op["path"] == "/metadata/resourceVersion" for op in tests)
-        return None if is_conditional else {}
-    metadata = body.get("metadata") if isinstance(body, dict) else None
-    return None if metadata and metadata.get("resourceVersion") else body
-
-
-def _list_options(
-    labels: Selection | None, fields: Selection | None, limit: int = 0
-) -> ListOptions:
-    return ListOptions(
-        label_selector=_text_of(labels), field_selector=_text_of(fields), limit=limit
-    )
-
-
-def _text_of(selection: Selection | None) -> str:
-    if isinstance(selection, str):
-        return selection
-    return ",".join(f"{name}={value}" for name, value in sorted((selection or {}).items()))
 
 
 class CachedClient(LiveClient):
@@ -453,3 +205,17 @@ class CachedClient(LiveClient):
     def _list(self, kind: Any, **selecting: Unpack[Selecting]) -> list[Any]:
         selecting["namespace"] = self._namespace(selecting.get("namespace", ""))
         return self._cache.select(kind, **selecting)
+
+    def find_outside_cache(
+        self, kind: AnyKind, name: str, namespace: str = ""
+    ) -> OutsideCache | None:
+        cache = self._cache.peek(self._known(kind))
+        if cache is None or not cache.is_limited(self._namespace(namespace)):
+            return None
+        found = self.live.find(kind, name, namespace)
+        limits = "" if found is None or cache.selects(found) else cache.limits()
+        return None if found is None else OutsideCache(found, limits)
+
+    def _as_read(self, stored: S) -> S:
+        partial: S | None = self._cache.partial(kind_of(stored), stored)
+        return stored if partial is None else partial

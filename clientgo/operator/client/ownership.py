@@ -36,6 +36,13 @@ def set_owner_reference(owner: Any, obj: S, *, block: bool = False) -> S:
     return obj
 
 
+def check_same_controller(existing: Any, obj: Any) -> None:
+    """Raise ``AlreadyOwnedError`` if ``existing`` has another controller than ``obj`` asks for."""
+    theirs, ours = get_controller_of(existing), get_controller_of(obj)
+    if theirs is not None and ours is not None and theirs.uid != ours.uid:
+        raise AlreadyOwnedError(existing, theirs)
+
+
 def remove_owner_reference(owner: Any, obj: Any) -> bool:
     """Take ``owner`` from the owners of ``obj``; return True if it was one."""
     metadata = metadata_of(obj)

@@ -18,15 +18,9 @@ from typing import Any, Protocol, TypeVar, Unpack, overload
 from clientgo.client import PatchKind
 from clientgo.meta import NotFoundError, Unstructured
 from clientgo.operator.client.configured_client import AnyKind
-from clientgo.operator.client.live_client import (
-    CachedClient,
-    Change,
-    Deleting,
-    DeletingAll,
-    LiveClient,
-    NamedKind,
-    Selecting,
-)
+from clientgo.operator.client.live_client import CachedClient, Change, LiveClient
+from clientgo.operator.client.reading_client import NamedKind, Selecting
+from clientgo.operator.client.writing_client import Deleting, DeletingAll
 from clientgo.util.copies import uncopyable
 from clientgo.util.wait import StopEvent, call_when_set
 

@@ -16,17 +16,27 @@ from functools import partial
 from threading import Event
 from typing import Any, Final, TypeAlias
 
-from clientgo.meta import ObjectName, annotations_of, deep_copy, labels_of, metadata_of
+from clientgo.meta import (
+    ObjectName,
+    Unstructured,
+    annotations_of,
+    deep_copy,
+    labels_of,
+    metadata_of,
+)
 from clientgo.operator.addons.dependents.declared_dependents import Node
 from clientgo.operator.addons.dependents.writers import Write, Writer
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.client.configured_client import kind_of
+from clientgo.operator.client.events import OUTSIDE_CACHE
 from clientgo.operator.client.ownership import controller_of
+from clientgo.operator.client.reading_client import OutsideCache
 from clientgo.operator.context import ALL_READY, Context, DependentsOutcome
 from clientgo.operator.errors import (
     AlreadyOwnedError,
     CancelledError,
     DependentErrors,
+    OperatorError,
     OwnershipError,
     TerminalDependentErrors,
     TerminalError,
@@ -234,7 +244,8 @@ class ObjectsOfPrimary:
 
         Raises ``TerminalError`` for what is no object of the kind, and ``OwnershipError``.
         """
-        answers = answer if isinstance(answer, Mapping) else {"": answer}
+        is_one = isinstance(answer, Unstructured) or not isinstance(answer, Mapping)
+        answers = {"": answer} if is_one else answer
         for obj in answers.values():
             if obj is not None:
                 prepared = self._prepared(obj)
@@ -243,15 +254,30 @@ class ObjectsOfPrimary:
 
     def actual(self, key: ObjectName) -> Any | None:
         """Return the object of that name. Raises ``AlreadyOwnedError``, ``OwnershipError`` if it
-        has another owner."""
+        has another owner, ``OperatorError`` if it must go first and the cache will not say when."""
         found = self._existing.get(key)
         if found is None:
             kind: Any = self._node.dependent.kind
             found = self._ctx.client.find(kind, key.name, key.namespace)
+            outside = found is None and self._ctx.client.find_outside_cache(
+                kind, key.name, key.namespace
+            )
+            if outside:
+                found = outside.obj
             if found is not None:
                 self._check_has_no_other_owner(found)
                 self._existing[key] = found
+            if outside and outside.limits:
+                self._report(key, outside)
         return found
+
+    def _report(self, key: ObjectName, outside: OutsideCache) -> None:
+        what = f"{self._node.resource.kind} {key} exists, but the cache has only objects"
+        if metadata_of(outside.obj).deletion_timestamp:
+            raise OperatorError(f"{what} {outside.limits}, and it is being deleted; trying again")
+        self._ctx.events.warning(
+            OUTSIDE_CACHE, f"{what} {outside.limits}; it was read from the API server"
+        )
 
     def stored(self, obj: Any) -> None:
         """This was the answer to a write."""

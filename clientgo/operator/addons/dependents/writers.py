@@ -10,22 +10,24 @@ Differs from Java Operator SDK, whose comparison never settles where the server 
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
-import msgspec
-
+from clientgo.client import PatchKind
 from clientgo.meta import APIResource, ObjectName, to_plain
-from clientgo.meta.patches import create_merge_patch
+from clientgo.meta.patches import (
+    create_merge_patch,
+    entries_of,
+    upgrade_managed_fields_patch,
+)
 from clientgo.operator.addons.dependents.dependent import Dependent
-from clientgo.operator.client.differences import differences, patch_to
+from clientgo.operator.client.differences import differences, metadata_patch, with_data
 from clientgo.operator.client.live_client import LiveClient
+from clientgo.operator.client.sent_writes import SentWrites
 from clientgo.record.lru_cache import LRUCache
 from clientgo.util.clock import Clock
 
@@ -42,15 +44,6 @@ _MOST_OBJECTS: Final = 10_000
 _log = logging.getLogger("clientgo.operator.addons.dependents")
 
 
-@dataclass(slots=True)
-class _Written:
-    """The last write of an object. ``left`` is how the answer differed from what was sent."""
-
-    digest: int
-    left: dict[str, Any]
-    times: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_IDENTICAL_WRITES))
-
-
 class Writer:
     """Compares and writes the objects of one dependent. Thread-safe. ``name`` is for the log."""
 
@@ -61,8 +54,10 @@ class Writer:
         self._compares_data = not resource.group and resource.kind in ("ConfigMap", "Secret")
         self._name = name
         self._clock = clock
+        self._sent = SentWrites()
         self._lock = Lock()
-        self._written: LRUCache[ObjectName, _Written] = LRUCache(_MOST_OBJECTS)
+        self._times: LRUCache[ObjectName, deque[float]] = LRUCache(_MOST_OBJECTS)
+        """Of the latest writes of an object that sent the same."""
 
     def due(self, actual: Any | None, desired: Any, manager: str) -> Write | None:
         """Return the write that is needed, in the name of a field manager; None if none is."""
@@ -70,63 +65,59 @@ class Writer:
         if matches:
             return None
         if self._compares_data:
-            return self._data_write(actual, desired)
+            return self._data_write(actual, desired, manager)
         wanted = to_plain(desired)
-        if actual is not None and matches is None and self._is_settled(actual, wanted, manager):
+        there = None if actual is None else to_plain(actual)
+        upgrade = None if there is None else _upgrade(there, manager)
+        is_compared = matches is None and upgrade is None
+        if there is not None and is_compared and self._is_settled(there, wanted, manager):
             return None
 
         def apply(client: LiveClient) -> Any:
+            if upgrade is not None:
+                client.patch(actual, upgrade, PatchKind.JSON)
             stored = client.apply(desired)
-            self._wrote(ObjectName.of(stored), wanted, differences(to_plain(stored), wanted))
+            self._wrote(ObjectName.of(stored), wanted, stored)
             return stored
 
         return apply
 
     def forget(self, key: ObjectName) -> None:
         """Forget a deleted object."""
-        with self._lock:
-            if self._written.get(key) is not None:
-                self._written.remove(key)
+        self._sent.forget(key)
 
-    def _is_settled(self, actual: Any, wanted: dict[str, Any], manager: str) -> bool:
+    def _is_settled(self, there: dict[str, Any], wanted: dict[str, Any], manager: str) -> bool:
         """Return True if an object differs only as the answer to the last equal write did."""
-        there = to_plain(actual)
-        with self._lock:
-            written = self._written.get(ObjectName.of(actual))
-        if written is not None and written.digest != _digest(wanted):
+        key = ObjectName.of(there)
+        if self._sent.is_other(key, wanted) or _gives_up_a_field(there, wanted, manager):
             return False
-        if _gives_up_a_field(there, wanted, manager):
-            return False
-        left = differences(there, wanted)
-        return not left or (written is not None and written.left == left)
+        return not differences(there, wanted) or self._sent.is_settled(key, wanted, there)
 
-    def _data_write(self, actual: Any | None, desired: Any) -> Write | None:
+    def _data_write(self, actual: Any | None, desired: Any, manager: str) -> Write | None:
         if actual is None:
             return lambda client: client.create(desired)
-        patch = _data_patch(to_plain(actual), to_plain(desired))
+        patch = _data_patch(to_plain(actual), to_plain(desired), manager)
         if not patch:
             return None
 
         def write(client: LiveClient) -> Any:
             stored = client.patch(actual, patch)
-            self._wrote(ObjectName.of(stored), patch, {})
+            self._wrote(ObjectName.of(stored), patch, stored)
             return stored
 
         return write
 
-    def _wrote(self, key: ObjectName, sent: dict[str, Any], left: dict[str, Any]) -> None:
-        now, digest = self._clock.monotonic(), _digest(sent)
+    def _wrote(self, key: ObjectName, sent: dict[str, Any], stored: Any) -> None:
+        now, repeats = self._clock.monotonic(), self._sent.remember(key, sent, to_plain(stored))
         with self._lock:
-            written = self._written.get(key)
-            if written is None or written.digest != digest:
-                written = _Written(digest, left)
-            written.left = left
-            written.times.append(now)
-            times = written.times
+            times = self._times.get(key) if repeats else None
+            if times is None:
+                times = deque(maxlen=MOST_IDENTICAL_WRITES)
+                self._times.put(key, times)
+            times.append(now)
             is_loop = len(times) == MOST_IDENTICAL_WRITES and now - times[0] < PERIOD
             if is_loop:
                 times.clear()
-            self._written.put(key, written)
         if is_loop:
             _log.warning(
                 "%s: the same was written to %s %d times within %g s, and undone each time; find "
@@ -138,20 +129,21 @@ class Writer:
             )
 
 
-def _digest(plain: dict[str, Any]) -> int:
-    return hash(msgspec.json.encode(plain, order="deterministic"))
+def _upgrade(there: dict[str, Any], manager: str) -> Any | None:
+    """Return the patch that hands over what an older release of a manager has updated.
+
+    None if the manager has applied before: then its updates are writes beside the dependent.
+    """
+    entries = there["metadata"].get("managedFields") or []
+    if entries_of(entries, manager, "Apply"):
+        return None
+    return upgrade_managed_fields_patch(there, (manager,), manager)
 
 
 def _gives_up_a_field(there: dict[str, Any], wanted: dict[str, Any], manager: str) -> bool:
     """Return True if a field that was applied is no longer desired, or if nothing was applied."""
     entries = there["metadata"].get("managedFields") or []
-    applied = [
-        entry.get("fieldsV1") or {}
-        for entry in entries
-        if entry.get("manager") == manager
-        and entry.get("operation") == "Apply"
-        and not entry.get("subresource")
-    ]
+    applied = [entry.get("fieldsV1") or {} for entry in entries_of(entries, manager, "Apply")]
     if not applied:
         return bool(entries)  # the cache may leave them all out
     return any(lacks_owned_field(wanted, fields) for fields in applied)
@@ -188,11 +180,9 @@ def _follow(value: Any, step: str) -> tuple[bool, Any]:
     return True, value
 
 
-def _data_patch(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    data = dict(wanted.get("data") or {})
-    for name, text in (wanted.get("stringData") or {}).items():
-        data[name] = base64.b64encode(text.encode()).decode()
-    exact = {"data": data, "binaryData": wanted.get("binaryData") or {}}
+def _data_patch(there: dict[str, Any], wanted: dict[str, Any], manager: str) -> dict[str, Any]:
+    wanted = with_data(wanted)
+    exact = {name: wanted.get(name) or {} for name in ("data", "binaryData")}
     patch: dict[str, Any] = {
         name: change
         for name, value in exact.items()
@@ -201,18 +191,26 @@ def _data_patch(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]
     patch |= {
         name: value
         for name, value in wanted.items()
-        if name not in (*exact, "stringData", "metadata") and there.get(name) != value
+        if name not in (*exact, "metadata") and there.get(name) != value
     }
-    metadata = _metadata_patch(there["metadata"], wanted["metadata"])
+    names = ("labels", "annotations", "ownerReferences", "finalizers")
+    ours = {name: wanted["metadata"].get(name) for name in names}
+    metadata = metadata_patch(there["metadata"], ours)
+    for name, given_up in _given_up(there["metadata"], ours, manager).items():
+        metadata[name] = metadata.get(name, {}) | given_up
     return patch | ({"metadata": metadata} if metadata else {})
 
 
-def _metadata_patch(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return what is missing; labels, annotations and owners that others have added stay."""
-    ours = wanted.get("ownerReferences") or []
-    patch = patch_to(there, {name: wanted.get(name) for name in ("labels", "annotations")})
-    owners = there.get("ownerReferences") or []
-    if any(owner not in owners for owner in ours):
-        uids = {owner["uid"] for owner in ours}
-        patch["ownerReferences"] = [*(o for o in owners if o["uid"] not in uids), *ours]
-    return patch
+def _given_up(
+    there: dict[str, Any], wanted: dict[str, Any], manager: str
+) -> dict[str, dict[str, None]]:
+    """Return labels and annotations that a manager has written and does not desire any more."""
+    entries = entries_of(there.get("managedFields") or [], manager, "Update")
+    owned = [(entry.get("fieldsV1") or {}).get("f:metadata", {}) for entry in entries]
+    found: dict[str, dict[str, None]] = {}
+    for name in ("labels", "annotations"):
+        steps = {step for fields in owned for step in fields.get(f"f:{name}", {})}
+        keys = {step.removeprefix("f:") for step in steps} & (there.get(name) or {}).keys()
+        if gone := keys - (wanted[name] or {}).keys():
+            found[name] = dict.fromkeys(sorted(gone))
+    return found
