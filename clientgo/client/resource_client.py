@@ -307,8 +307,11 @@ class ResourceClient(Generic[T]):
         resource_version: str = "",
         dry_run: bool = False,
         stop: threading.Event | None = None,
-    ) -> None:
+    ) -> str:
         """Delete an object; one with finalizers is gone only when those are done.
+
+        Returns the resource version as of which it is gone, or marked; empty if the answer does
+        not say that, as of an object that is gone before Kubernetes 1.37.
 
         ``propagation_policy`` is ``Background``, ``Foreground`` or ``Orphan``. With ``uid`` or
         ``resource_version`` only that very object, or that version of it, is deleted; otherwise
@@ -318,7 +321,8 @@ class ResourceClient(Generic[T]):
         options = _delete_options(
             grace_period_seconds, propagation_policy, uid, resource_version, dry_run
         )
-        request.body(msgspec.json.encode(options)).decoded(check_deletion, stop)
+        version: str = request.body(msgspec.json.encode(options)).decoded(check_deletion, stop)
+        return version
 
     def delete_collection(
         self,

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from clientgo.meta.objects.object_meta import ListMeta
+
 
 class StatusCause(Struct, rename="camel", kw_only=True, omit_defaults=True):
     """One reason among several, usually a field of the object that was sent."""
@@ -28,10 +30,14 @@ class StatusDetails(Struct, rename="camel", kw_only=True, omit_defaults=True):
 
 
 class Status(Struct, rename="camel", kw_only=True, omit_defaults=True):
-    """Outcome of a request; ``reason`` is for programs, ``message`` for people."""
+    """Outcome of a request; ``reason`` is for programs, ``message`` for people.
+
+    ``metadata`` has a resource version if an object was deleted, since Kubernetes 1.37.
+    """
 
     kind: str = ""
     api_version: str = ""
+    metadata: ListMeta = field(default_factory=ListMeta)
     status: str = ""
     message: str = ""
     reason: str = ""

@@ -467,3 +467,31 @@ def test_the_type_is_known(client):
         ).type
         is Unstructured
     )
+
+
+def deleted_status(**metadata: Any) -> dict[str, Any]:
+    return {"kind": "Status", "apiVersion": "v1", "status": "Success", "metadata": metadata}
+
+
+@pytest.mark.parametrize(
+    ("body", "version"),
+    [
+        (deleted_status(), ""),
+        ({"kind": "Status", "apiVersion": "v1", "status": "Success"}, ""),
+        ({"kind": "Status", "apiVersion": "v1", "status": "Success", "metadata": None}, ""),
+        (deleted_status(resourceVersion="7"), "7"),
+        ({"metadata": {"name": "a", "resourceVersion": "7"}}, ""),
+        ({"metadata": {"name": "a", "resourceVersion": "7", "finalizers": []}}, ""),
+        ({"metadata": {"name": "a", "resourceVersion": "7", "finalizers": ["x"]}}, "7"),
+        ({"metadata": {"name": "a", "resourceVersion": "7", "deletionGracePeriodSeconds": 0}}, ""),
+        ({"metadata": {"name": "a", "resourceVersion": "7", "deletionGracePeriodSeconds": 3}}, "7"),
+        ({"metadata": {"name": "a", "resourceVersion": None, "finalizers": ["x"]}}, ""),
+    ],
+)
+def test_a_deletion_returns_its_version_if_the_server_says_it(server, foos, body, version):
+    """OP-CLI-06a: the last state of an object that is gone has an older version."""
+    if body.get("kind") != "Status":
+        body = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo"} | body
+    server.on(f"{FOOS}/a", answer_json(body))
+
+    assert foos.delete("a") == version

@@ -91,20 +91,21 @@ class ConsistencyStore:
     def wrote(self, owner: Any, written: Any, resource: Any = None) -> None:
         """Record the answer to a write: :meth:`wrote_at` with what the two objects say.
 
-        The resource is the type of ``written`` if it is not given. An answer without a resource
-        version, as to a deletion before Kubernetes 1.37, is not recorded.
+        The resource is the type of ``written`` if it is not given.
         """
-        version = metadata_of(written).resource_version
-        if version:
-            kind = type(written) if resource is None else resource
-            self.wrote_at(ObjectName.of(owner), metadata_of(owner).uid or "", kind, version)
+        version = metadata_of(written).resource_version or ""
+        kind = type(written) if resource is None else resource
+        self.wrote_at(ObjectName.of(owner), metadata_of(owner).uid or "", kind, version)
 
     def wrote_at(self, owner: Hashable, owner_uid: str, resource: Any, version: str) -> None:
         """Record that an object of a resource was written for an owner, at a resource version.
 
         The highest version counts; one that cannot be compared replaces the one before. Another
         uid is another owner of the same name: what was recorded for the one before is dropped.
+        Nothing is recorded without a version, as of a deletion before Kubernetes 1.37.
         """
+        if not version:
+            return
         with self._lock:
             record = self._records.get(owner)
             versions = dict(record.versions) if record and record.uid == owner_uid else {}

@@ -9,7 +9,7 @@ Differs from client-go (`rest` Result.Into), which takes ``{}`` for an empty obj
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, field
@@ -31,12 +31,15 @@ class DecodeError(CopyableError, ValueError):
     """Bytes from the server that are no JSON, or not the object, list or event asked for."""
 
 
-class _Name(Struct):
+class _DeletedMeta(Struct, rename="camel"):
     name: str = ""
+    resource_version: Any = ""
+    finalizers: Any = None
+    deletion_grace_period_seconds: Any = None
 
 
-class _Named(Struct):
-    metadata: _Name = field(default_factory=_Name)
+class _Deleted(Struct):
+    metadata: _DeletedMeta = field(default_factory=_DeletedMeta)
 
 
 class _Reviewed(Struct):
@@ -133,21 +136,27 @@ def check_review(raw: bytes, what: str) -> None:
         raise DecodeError(f"not {what}: it has no status; got {shown(raw)}")
 
 
-def check_deletion(raw: bytes) -> None:
-    """Raise unless this is the answer to a deletion: a Status of success, an object or a list."""
+def check_deletion(raw: bytes) -> str:
+    """Return the version as of which an object is deleted, or marked; empty if that is not said.
+
+    Raises unless this is the answer to a deletion: a Status of success, an object or a list. Of an
+    object that is gone, only a Status has the version, since Kubernetes 1.37.
+    """
     what = "the answer to a deletion"
     status = any_status_in(raw)
-    if is_success(status):
-        return
+    if status is not None and is_success(status):
+        return status.metadata.resource_version
     if status is not None:
         raise error_from_status(status)
     said = type_of(raw, what)
     try:
-        is_named = outer_of(raw, _Named).metadata.name
+        metadata = outer_of(raw, _Deleted).metadata
     except REFUSALS:
-        is_named = ""
-    if not (said.kind.endswith("List") or is_named):
+        metadata = _DeletedMeta()
+    if not (said.kind.endswith("List") or metadata.name):
         raise DecodeError(f"not {what} but {described(said)}; got {shown(raw)}")
+    is_there = metadata.finalizers or metadata.deletion_grace_period_seconds
+    return str(metadata.resource_version or "") if is_there else ""
 
 
 def check_list(page: Page, raw: bytes, asked: APIResource | None, what: str) -> bool:

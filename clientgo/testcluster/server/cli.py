@@ -23,7 +23,7 @@ from clientgo.testcluster.server.auth.authentication.shared_token import read_to
 from clientgo.testcluster.server.auth.authentication.token_file import has_users, read_users
 from clientgo.testcluster.server.faults.control import CONTROL_PATH
 from clientgo.testcluster.server.kubeconfig import write_kubeconfig
-from clientgo.testcluster.server.server import EmbeddedAPIServer
+from clientgo.testcluster.server.server import KUBERNETES_VERSIONS, EmbeddedAPIServer
 from clientgo.testcluster.server.storage.data_directory import DataDirectoryError
 from clientgo.util.text.terminal import complain
 from clientgo.util.wait import call_on_signals, stop_on_signals
@@ -92,6 +92,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="give each namespace a default account, and run pods as accounts that exist, as a "
         "cluster with controllers does",
+    )
+    parser.add_argument(
+        "--kubernetes-version",
+        choices=KUBERNETES_VERSIONS,
+        default=KUBERNETES_VERSIONS[0],
+        help=f"what the server is like (default {KUBERNETES_VERSIONS[0]}); with 1.37, answers to "
+        "deletions have a resource version",
     )
     parser.add_argument(
         "--tls-cert", metavar="PATH", type=Path, help="use TLS with this certificate, in PEM"
@@ -256,4 +263,5 @@ def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:
         authorization=options.authorization_mode,
         users=users,
         service_accounts=options.service_accounts,
+        kubernetes_version=options.kubernetes_version,
     )

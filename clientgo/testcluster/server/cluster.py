@@ -26,7 +26,7 @@ from clientgo.testcluster.server.kinds.builtin_resources import (
     builtin_resources,
     builtin_versions,
 )
-from clientgo.testcluster.server.objects.state import State
+from clientgo.testcluster.server.objects.state import OLDEST, State
 from clientgo.testcluster.server.objects.writer import ObjectWriter
 from clientgo.testcluster.server.resources.registry import ResourceRegistry
 from clientgo.testcluster.server.resources.resource import Resource
@@ -46,10 +46,12 @@ class Cluster:
         access: Access | None = None,
         *,
         service_accounts: bool = False,
+        minor_version: int = OLDEST,
     ) -> None:
         """Load what a journal has kept; without one, the cluster is in memory only.
 
-        With ``service_accounts``, pods need one, and each namespace has one.
+        With ``service_accounts``, pods need one, and each namespace has one. ``minor_version`` is
+        that of the Kubernetes that the cluster is.
 
         Raises:
             DataDirectoryError: what was kept is damaged.
@@ -67,6 +69,7 @@ class Cluster:
             access.authenticator(storage, now),
             access.authorizer(storage),
         )
+        self.state.minor_version = minor_version
         self._admission = AdmissionChain(
             storage,
             registry,

@@ -47,7 +47,7 @@ from clientgo.testcluster.server.faults.matching import RequestObserver
 from clientgo.testcluster.server.http.browser_check import BrowserCheck
 from clientgo.testcluster.server.http.server import HttpServer
 from clientgo.testcluster.server.kubeconfig import make_kubeconfig, write_kubeconfig
-from clientgo.testcluster.server.objects.state import PodLogs
+from clientgo.testcluster.server.objects.state import NEWEST, OLDEST, PodLogs
 from clientgo.testcluster.server.storage.data_directory import (
     DataDirectory,
     DataDirectoryError,
@@ -63,6 +63,9 @@ from clientgo.util.process import SupervisedThread, generation
 T = TypeVar("T")
 
 LOG = logging.getLogger("clientgo.testcluster.server")
+
+KUBERNETES_VERSIONS = tuple(f"1.{minor}" for minor in range(OLDEST, NEWEST + 1))
+"""The versions that a server can be; the first is the default."""
 
 _SIGNING_KEY = "service-account.key"
 
@@ -100,6 +103,8 @@ class EmbeddedAPIServer:
 
     With ``service_accounts``, each namespace has the account ``default`` and the ConfigMap
     ``kube-root-ca.crt``, and pods run as accounts that exist, as on a cluster with controllers.
+
+    With ``kubernetes_version="1.37"``, answers to deletions have a resource version.
     """
 
     def __init__(
@@ -117,14 +122,18 @@ class EmbeddedAPIServer:
         authorization: str = AuthorizationMode.ALWAYS_ALLOW,
         users: Mapping[str, User] | None = None,
         service_accounts: bool = False,
+        kubernetes_version: str = KUBERNETES_VERSIONS[0],
     ) -> None:
         """Check the settings; nothing is served before ``start``.
 
         Raises:
             ValueError: other machines reach ``host``, and a token or TLS is missing; or the token,
                 the certificate, a host or an origin can't be used; or there is no such
-                authorization mode.
+                authorization mode, or version.
         """
+        if kubernetes_version not in KUBERNETES_VERSIONS:
+            known = ", ".join(KUBERNETES_VERSIONS)
+            raise ValueError(f"this is no Kubernetes {kubernetes_version}, but one of {known}")
         mode = AuthorizationMode(authorization)
         secure = secure or mode is AuthorizationMode.RBAC
         check_exposure(
@@ -140,6 +149,7 @@ class EmbeddedAPIServer:
         self._token = SharedToken(token)
         self._access = Access(mode, self._token, users or {}, self._signing_key)
         self._service_accounts = service_accounts
+        self._minor_version = int(kubernetes_version.partition(".")[2])
         self._certificate = certificate
         self._allow_hosts = allow_hosts
         self._browser_check = BrowserCheck(host, allow_hosts, allow_origins)
@@ -181,7 +191,11 @@ class EmbeddedAPIServer:
 
     def _new_cluster(self, journal: Journal | None = None) -> Cluster:
         cluster = Cluster(
-            self._faults.now, journal, self._access, service_accounts=self._service_accounts
+            self._faults.now,
+            journal,
+            self._access,
+            service_accounts=self._service_accounts,
+            minor_version=self._minor_version,
         )
         cluster.state.pod_logs = self._pod_logs
         return cluster

@@ -29,14 +29,7 @@ HEALTH_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
 _CHECKS = ("ping", "log", "etcd")
 _CHECKS_OF_READINESS = (*_CHECKS, "etcd-readiness", "informer-sync", "shutdown")
 
-VERSION = {
-    "major": "1",
-    "minor": "36",
-    "emulationMajor": "1",
-    "emulationMinor": "36",
-    "minCompatibilityMajor": "1",
-    "minCompatibilityMinor": "35",
-    "gitVersion": "v1.36.0+clientgo",
+_BUILD = {
     "gitCommit": "",
     "gitTreeState": "clean",
     "buildDate": "1970-01-01T00:00:00Z",
@@ -61,6 +54,10 @@ class ServerState(Protocol):
     def registry(self) -> ResourceRegistry:
         """The resources that are served."""
 
+    @property
+    def minor_version(self) -> int:
+        """The minor version of Kubernetes."""
+
 
 def answer_server_page(state: ServerState, request: Request) -> Response | None:
     """Answer a page about the server; return None for other paths.
@@ -78,7 +75,7 @@ def answer_server_page(state: ServerState, request: Request) -> Response | None:
     if path.removesuffix("/") == "/version":
         if request.method != "GET":
             raise method_not_allowed()
-        return json_response(VERSION)
+        return json_response(_version(state.minor_version))
     if path == "/metrics":
         return Response(200, _metrics(state).encode(), METRICS_TYPE)
     return None
@@ -111,6 +108,19 @@ def _health(request: Request, root: str, check: str) -> Response | None:
         shown = ", ".join(f'"{name}"' for name in sorted(unknown))
         lines.append(f"warn: some health checks cannot be excluded: no matches for {shown}")
     return text_response("\n".join([*lines, f"{root} check passed\n"]))
+
+
+def _version(minor: int) -> dict[str, str]:
+    return {
+        "major": "1",
+        "minor": str(minor),
+        "emulationMajor": "1",
+        "emulationMinor": str(minor),
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": str(minor - 1),
+        "gitVersion": f"v1.{minor}.0+clientgo",
+        **_BUILD,
+    }
 
 
 def _metrics(state: ServerState) -> str:

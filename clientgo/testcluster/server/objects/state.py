@@ -7,7 +7,7 @@ runs without interruption until it awaits, so a write needs no lock.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from clientgo.meta.timestamps import format_time
 from clientgo.testcluster.server.auth.authentication.authenticator import Authenticator
@@ -17,6 +17,10 @@ from clientgo.testcluster.server.objects.ownership import Ownership
 from clientgo.testcluster.server.resources.registry import ResourceRegistry
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.storage import Object, Storage
+
+OLDEST: Final = 36
+NEWEST: Final = 37
+"""The minor versions of Kubernetes that a server can be."""
 
 PodLogs: TypeAlias = Callable[[Object, str], str]
 """Returns what a container of a pod has written. It is called on the event loop."""
@@ -78,6 +82,7 @@ class State:
         self.large_work = LargeWork()
         self.watches = OpenWatches()
         self.pod_logs: PodLogs | None = None
+        self.minor_version = OLDEST
         self.now = now
 
     def timestamp(self, later: float = 0) -> str:

@@ -308,6 +308,8 @@ async def delete(call: VerbCall) -> AnyResponse:
     call.warnings.extend(result.warnings)
     if result.deleted and not call.resource.strategy.returns_deleted_object:
         body = _deleted_status(call.resource, call.name, result.stored.uid)
+        if call.state.minor_version >= 37 and not options.dry_run:
+            body["metadata"] = {"resourceVersion": str(result.stored.resource_version)}
         return value_response(body, call.representation.media_type)
     accepted = not result.deleted and options.as_sent.get("orphanDependents") is False
     status = 202 if accepted else 200
