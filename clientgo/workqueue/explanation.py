@@ -10,7 +10,7 @@ class QueueStatistics:
     """A queue at one instant.
 
     Items: `ready` to be taken, `processing` by workers, and `dirty`, those processed that need work
-    again. Threads: `idle_getters` in `get`, `drains` in `shut_down_with_drain`.
+    again. Threads, or coroutines: `idle_getters` in `get`, `drains` in `shut_down_with_drain`.
     """
 
     name: str

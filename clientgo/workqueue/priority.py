@@ -133,10 +133,10 @@ class PriorityQueue(RateLimitingQueue[T]):
         super()._done_locked(item)
         self._forget_unknown_locked(item)
 
-    def _wait_locked(self) -> None:
+    def _rest_locked(self) -> None:
         if not self._by_priority:
             self._by_priority.release()
-        super()._wait_locked()
+        super()._rest_locked()
 
     def _repair_locked(self, taken: Any = NOTHING) -> None:
         self._by_priority.repair()

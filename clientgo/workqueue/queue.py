@@ -18,7 +18,7 @@ import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import TracebackType
-from typing import Any, Generic, Self, cast
+from typing import Any, Generic, Self, cast, overload
 
 from clientgo.observe.metrics import MetricsProvider
 from clientgo.observe.trace import Syncing
@@ -69,6 +69,8 @@ class Queue(LockedOperations, Generic[T]):
         self._states, self._ready = items.states, items.ready
         self._getter_needed = self._lock.condition()
         self._idle_getters = 0
+        self._callbacks: dict[Callable[[], bool], None] = {}
+        """Those of the idle getters that are to be called, and not woken."""
         self._getter_is_waking = False
         self._drained = self._lock.condition()
         self._drains = 0
@@ -144,11 +146,22 @@ class Queue(LockedOperations, Generic[T]):
         if self._idle_getters and not self._getter_is_waking:
             self._wake_getter_locked()
 
-    def get(self) -> tuple[T, bool]:
+    @overload
+    def get(self) -> tuple[T, bool]: ...
+
+    @overload
+    def get(self, otherwise: Callable[[], bool]) -> tuple[T, bool] | None: ...
+
+    def get(self, otherwise: Callable[[], bool] | None = None) -> tuple[T, bool] | None:
         """Block until an item is ready, and take it: ``(item, False)``.
 
         Answers ``(None, True)`` when the queue shuts down and no item is left. Every item that is
         taken must be given to `done`. If it raises, as KeyboardInterrupt, no item is taken.
+
+        With `otherwise` it does not wait, for event loops (`clientgo.aio`): if no item is ready it
+        returns None, and `otherwise` is called once when there may be one, unless it is withdrawn.
+        That happens with the lock held, in the thread that adds, so it only wakes a loop. It
+        returns False if it can't; then the next getter is woken.
         """
         try:
             del self._token[0]
@@ -160,7 +173,9 @@ class Queue(LockedOperations, Generic[T]):
                 while not self._ready or (self._observed and not self._may_take_locked()):
                     if self._shutting_down:
                         return cast("T", None), True
-                    self._wait_locked()
+                    self._wait_locked(otherwise)
+                    if otherwise is not None:
+                        return None
                 item = self._ready.pop()
                 self._states[item] = PROCESSING
                 if self._observed:
@@ -188,26 +203,62 @@ class Queue(LockedOperations, Generic[T]):
         self._observer.before_take()
         return bool(self._ready)
 
-    def _wait_locked(self) -> None:
-        """Wait until there may be an item or a shutdown."""
-        if not self._states:
-            # An emptied dict keeps the table of its largest size until it is cleared.
-            self._states.clear()
-            self._observer.idle()
+    def _wait_locked(self, otherwise: Callable[[], bool] | None) -> None:
+        """Wait until there may be an item or a shutdown, or note what is to be called then."""
+        self._rest_locked()
         self._idle_getters += 1
+        if otherwise is not None:
+            self._callbacks[otherwise] = None
+            return
         try:
             self._clock.wait(self._getter_needed, None)
         finally:
             self._idle_getters -= 1
             self._getter_is_waking = False
 
+    def _rest_locked(self) -> None:
+        """Give memory back while nothing is ready."""
+        if not self._states:
+            # An emptied dict keeps the table of its largest size until it is cleared.
+            self._states.clear()
+            self._observer.idle()
+
     def _wake_getter_locked(self) -> None:
         """Wake one getter. It wakes the next if it leaves items.
 
         Not called while one is already waking up: a burst of adds costs a few thread switches.
         """
-        self._getter_is_waking = True
-        self._getter_needed.notify()
+        while self._callbacks:
+            if self._call_next_locked():
+                return
+        if self._idle_getters:
+            self._getter_is_waking = True
+            self._getter_needed.notify()
+
+    def withdraw(self, otherwise: Callable[[], bool]) -> None:
+        """Forget what `get` was told to call; if it was called, wake another getter in its place.
+
+        Never blocks.
+        """
+        self._do_locked(self._withdraw_locked, otherwise, or_leave=True)
+
+    def _withdraw_locked(self, otherwise: Callable[[], bool]) -> None:
+        if otherwise in self._callbacks:
+            del self._callbacks[otherwise]
+            self._idle_getters -= 1
+        elif self._ready and self._idle_getters and not self._getter_is_waking:
+            self._wake_getter_locked()
+
+    def _wake_all_getters_locked(self) -> None:
+        while self._callbacks:
+            self._call_next_locked()
+        self._getter_needed.notify_all()
+
+    def _call_next_locked(self) -> bool:
+        otherwise = next(iter(self._callbacks))
+        del self._callbacks[otherwise]
+        self._idle_getters -= 1
+        return otherwise()
 
     def done(self, item: T) -> None:
         """Give back an item that `get` returned. If it was added meanwhile, it is listed again.
@@ -322,7 +373,7 @@ class Queue(LockedOperations, Generic[T]):
 
     def _shut_down_locked(self) -> None:
         self._shutting_down, self._is_plain = True, False
-        self._getter_needed.notify_all()
+        self._wake_all_getters_locked()
         self._observer.stop()
         self._note_progress_locked()
 
@@ -369,7 +420,7 @@ class Queue(LockedOperations, Generic[T]):
         try:
             self._items.repair(taken)
             self._getter_is_waking = False
-            self._getter_needed.notify_all()
+            self._wake_all_getters_locked()
             self._drained.notify_all()
         except BaseException:
             self._left.append((self._repair_locked, taken))

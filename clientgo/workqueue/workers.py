@@ -12,10 +12,11 @@ In client-go controllers copy this loop (`processNextWorkItem`) from the sample.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from clientgo.util.process import SupervisedThread, ThreadStartError, start_threads
 from clientgo.util.wait import NotReadyError, StopEvent, call_when_set
@@ -64,21 +65,23 @@ def run_workers(
     Blocks. Raises ThreadStartError if a worker cannot be started; then nothing was handled and the
     queue is open. Raises what `guard` raised, and what `handle` raised if that is no `Exception`,
     such as the SystemExit of `sys.exit()`: the other workers finish their key first. Raises
-    ValueError for fewer than one worker.
+    ValueError for fewer than one worker, and TypeError for a `handle` that must be awaited.
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
-    _Workers(stop, queue, handle, guard, drain=drain, expected=expected).run(workers, name)
+    if inspect.iscoroutinefunction(handle):
+        raise TypeError(f"{handle!r} must be awaited; use clientgo.aio.run_workers")
+    Workers(stop, queue, handle, guard, drain=drain, expected=expected).run(workers, name)
 
 
-class _Workers(Generic[T]):
-    """The workers of one call."""
+class Workers(Generic[T]):
+    """The workers of one call. ``clientgo.aio`` has the same as coroutines."""
 
     def __init__(
         self,
         stop: threading.Event,
         queue: RateLimitingQueue[T],
-        handle: Callable[[T], object],
+        handle: Callable[[T], Any],
         guard: Callable[[], object] | None,
         *,
         drain: bool,
@@ -117,6 +120,10 @@ class _Workers(Generic[T]):
             registration.cancel()
             self._queue.shut_down()
             self._join(threads, name)
+        self._ended(name)
+
+    def _ended(self, name: str) -> None:
+        """Report the keys that were dropped; raise what ended the workers."""
         if self._dropped:
             _log.info(
                 "%s: stopped before %d listed keys were handled; the next start lists them again",
@@ -131,10 +138,15 @@ class _Workers(Generic[T]):
         for thread in threads:
             while thread.is_alive():
                 thread.join(patience)
-                keys = ", ".join(sorted(map(str, self._queue.processing_items())))
-                if thread.is_alive() and keys:
-                    _log.warning("%s: still handling %s; the stop waits for it", name, keys)
+                if thread.is_alive() and self._report_running(name):
                     patience *= 2
+
+    def _report_running(self, name: str) -> bool:
+        """Log which keys the stop waits for; return False if there is none."""
+        keys = ", ".join(sorted(map(str, self._queue.processing_items())))
+        if keys:
+            _log.warning("%s: still handling %s; the stop waits for it", name, keys)
+        return bool(keys)
 
     def _work(self) -> None:
         try:
@@ -149,36 +161,45 @@ class _Workers(Generic[T]):
         except BaseException as failure:  # noqa: BLE001 - SystemExit must not end it silently
             self._fail(failure)
         finally:
-            with self._lock:
-                self._running -= 1
-                is_last = self._running == 0
-            if is_last:
-                self._ending.set()
+            self._worker_ended()
+
+    def _worker_ended(self) -> None:
+        with self._lock:
+            self._running -= 1
+            is_last = self._running == 0
+        if is_last:
+            self._ending.set()
 
     def _process(self, key: T) -> None:
         """Handle a key, or drop it. Raises only what must end all workers."""
-        if not self._may_handle():
-            with self._lock:
-                self._dropped += 1
+        if self._drops():
             return
         try:
             with self._queue.syncing(key):
                 self._handle(key)
-        except NotReadyError as reason:
-            self._log_wait(key, reason)
+        except BaseException as error:  # noqa: BLE001 - one key's failure must not end the worker
+            self._failed(key, error)
+        else:
+            self._succeeded(key)
+
+    def _succeeded(self, key: T) -> None:
+        if self._failing:
+            self._log_recovery(key)
+        self._queue.forget(key)
+
+    def _failed(self, key: T, error: BaseException) -> None:
+        """Try a key again; end all workers for what is no ``Exception``."""
+        if isinstance(error, NotReadyError):
+            self._log_wait(key, error)
             self._try_again(key)
-        except Exception as error:  # noqa: BLE001 - one key's failure must not end the worker
+        elif isinstance(error, Exception):
             self._log_failure(key, error)
             self._try_again(key)
-        except BaseException as failure:  # noqa: BLE001 - raised by run_workers
-            # Python prints nothing for a SystemExit, so the log says why the program stops.
-            _log.error("%s: the handler raised %r; all workers stop", key, failure)
-            self._queue.add_rate_limited(key)
-            self._fail(failure)
         else:
-            if self._failing:
-                self._log_recovery(key)
-            self._queue.forget(key)
+            # Python prints nothing for a SystemExit, so the log says why the program stops.
+            _log.error("%s: the handler raised %r; all workers stop", key, error)
+            self._queue.add_rate_limited(key)
+            self._fail(error)
 
     def _try_again(self, key: T) -> None:
         try:
@@ -220,6 +241,14 @@ class _Workers(Generic[T]):
         if failure is not None:
             failures = self._queue.num_requeues(key)
             _log.info("%s: handled after %d failures", key, failures, extra={"key": str(key)})
+
+    def _drops(self) -> bool:
+        """Return True for a key that must not be handled any more, and count it."""
+        if self._may_handle():
+            return False
+        with self._lock:
+            self._dropped += 1
+        return True
 
     def _may_handle(self) -> bool:
         if self._failure is not None:
