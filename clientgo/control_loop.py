@@ -16,6 +16,7 @@ client-go has no such helper; controller-runtime's builder covers the same groun
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -189,6 +190,8 @@ class ControlLoop:
 
         if self.queue.shutting_down:
             raise RuntimeError(f"{self.name} has run already; make a new ControlLoop")
+        if inspect.iscoroutinefunction(sync):
+            raise TypeError(f"{sync!r} must be awaited; pass clientgo.aio.blocking of it")
 
         def handle(key: ObjectName) -> None:
             with log_context(controller=self.name, key=str(key)):

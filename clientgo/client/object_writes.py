@@ -67,10 +67,17 @@ class ObjectWrites:
             obj, options, lambda client, rest: client.apply(obj, force=force, **rest)
         )
 
-    def delete(self, obj: Any, *, namespace: str = "", propagation_policy: str = "") -> None:
+    def delete(
+        self,
+        obj: Any,
+        *,
+        namespace: str = "",
+        propagation_policy: str = "",
+        stop: threading.Event | None = None,
+    ) -> None:
         """Delete the object with the name of ``obj``, of which nothing else matters."""
         client = self._client_for(obj, namespace)
-        client.delete(metadata_of(obj).name, propagation_policy=propagation_policy)
+        client.delete(metadata_of(obj).name, propagation_policy=propagation_policy, stop=stop)
 
     def _client_for(self, obj: Any, namespace: str) -> ResourceClient[Any]:
         """The client for the kind and form of an object, in its namespace or else in this one."""

@@ -31,7 +31,7 @@ from clientgo.util.process import SupervisedThread
 
 if TYPE_CHECKING:
     from clientgo.operator.addons.changes import Changes
-    from clientgo.operator.addons.coroutines import AsyncClient
+    from clientgo.operator.addons.coroutines import AsyncLiveClient
 
 P = TypeVar("P")
 S = TypeVar("S")
@@ -174,9 +174,9 @@ class Context(Generic[P]):
         return self._client
 
     @property
-    def aclient(self) -> AsyncClient:
+    def aclient(self) -> AsyncLiveClient:
         """The same client for coroutines: ``await ctx.aclient.create(obj)``."""
-        client: AsyncClient = self._scope.event_loop().client(self.client, self.cancelled)
+        client: AsyncLiveClient = self._scope.event_loop().client(self.client, self.cancelled)
         return client
 
     @property

@@ -12,6 +12,7 @@ failing handler, index function or transform affects only the object that it fai
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import logging
 import threading
@@ -281,6 +282,8 @@ class SharedIndexInformer(Generic[T]):
             )
         if unusable := [f for f in functions if not callable(f)]:
             raise TypeError(f"a handler function is called with objects; {unusable[0]!r} cannot be")
+        if awaits := [f for f in functions if inspect.iscoroutinefunction(f)]:
+            raise TypeError(f"{awaits[0]!r} must be awaited; pass clientgo.aio.blocking of it")
         if handler is not None and not isinstance(handler, ResourceEventHandler):
             raise TypeError(
                 f"{handler!r} is no ResourceEventHandler; pass functions by name: "

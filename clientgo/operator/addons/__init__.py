@@ -4,5 +4,5 @@ dependents   objects that are described rather than written
 tasks        methods that run as long as an object exists
 changes      what has changed since the last run that succeeded
 polling      sources for what has no watch
-coroutines   reconcilers, sources and webhooks with ``async def``
+coroutines   reconcilers, sources and webhooks with ``async def``, in the loop of clientgo.aio
 """

@@ -58,7 +58,7 @@ from clientgo.util.copies import uncopyable
 from clientgo.util.process import generation
 
 if TYPE_CHECKING:
-    from clientgo.operator.addons.coroutines import EventLoop
+    from clientgo.operator.addons.coroutines import OperatorLoop
     from clientgo.operator.manager.sharing import SharedWork
 
 P = TypeVar("P")
@@ -130,7 +130,7 @@ class Manager:
             self.client = self._unguarded.guarded(self._leader.check)
         if self._sharing is not None:
             self.client = self._unguarded.guarded(self._sharing.ownership.check)
-        self._event_loop: EventLoop | None = None
+        self._event_loop: OperatorLoop | None = None
         self._stages = Stages(
             config=self.config,
             client=self.base,
@@ -360,13 +360,13 @@ class Manager:
             grace=self.config.graceful_shutdown,
         )
 
-    def _new_event_loop(self) -> EventLoop:
+    def _new_event_loop(self) -> OperatorLoop:
         """Return the loop of this manager; the first caller makes it, and imports asyncio."""
-        from clientgo.operator.addons.coroutines import EventLoop
+        from clientgo.operator.addons.coroutines import OperatorLoop
 
         with self._life.lock:
             if self._event_loop is None:
-                self._event_loop = EventLoop(self.config.name, self._life.fail)
+                self._event_loop = OperatorLoop(self.config.name, self._life.fail)
             return self._event_loop
 
     def _run_webhook(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> Any:

@@ -45,7 +45,7 @@ from clientgo.testing.operator.still_server import StillServer
 from clientgo.testing.recording_transport import RecordingTransport
 
 if TYPE_CHECKING:
-    from clientgo.operator.addons.coroutines import EventLoop
+    from clientgo.operator.addons.coroutines import OperatorLoop
 
 MOST_PASSES: Final = 10
 """Passes that may follow each other immediately; more are a loop."""
@@ -132,7 +132,7 @@ class _Bench:
             crashed=_raise,
             event_loop=self._event_loop,
         )
-        self._loop: EventLoop | None = None
+        self._loop: OperatorLoop | None = None
         shape = shape_of(reconciler, config.name)
         shape = self._noting(with_dependents(shape, declaration, config.name, clock))
         self._controller: Controller[Any] = controller_of(
@@ -198,11 +198,11 @@ class _Bench:
                 return
         raise AssertionError(f"{key}: still another pass after {MOST_PASSES}")
 
-    def _event_loop(self) -> EventLoop:
-        from clientgo.operator.addons.coroutines import EventLoop
+    def _event_loop(self) -> OperatorLoop:
+        from clientgo.operator.addons.coroutines import OperatorLoop
 
         if self._loop is None:
-            self._loop = EventLoop("run-once", threads=1)
+            self._loop = OperatorLoop("run-once", threads=1)
         return self._loop
 
     def _recorder(self, controller: str) -> SeriesRecorder:

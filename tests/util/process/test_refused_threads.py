@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
+from clientgo.aio import CallThreads, EventLoop
 from clientgo.informers import SharedInformerFactory
 from clientgo.observe.serving import Server
-from clientgo.operator.addons.coroutines.call_threads import CallThreads
-from clientgo.operator.addons.coroutines.event_loop import EventLoop
 from clientgo.operator.manager.life_cycle import RunnableGroup, within
 from clientgo.operator.runs.timers import Timers
 from clientgo.record.event_watch import EventWatch

@@ -11,32 +11,22 @@ from __future__ import annotations
 
 import builtins
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, Unpack, overload
+from typing import Any, TypeVar, Unpack, overload
 
+from clientgo.aio import Awaiting, CallThreads, awaiting
 from clientgo.client import PatchKind
 from clientgo.meta import NotFoundError, Unstructured
 from clientgo.operator.client.configured_client import AnyKind
-from clientgo.operator.client.live_client import CachedClient, Change, LiveClient
+from clientgo.operator.client.live_client import CachedClient, LiveClient
 from clientgo.operator.client.reading_client import NamedKind, Selecting
-from clientgo.operator.client.writing_client import Deleting, DeletingAll
 from clientgo.util.copies import uncopyable
-from clientgo.util.wait import StopEvent, call_when_set
 
 S = TypeVar("S")
-T = TypeVar("T")
-
-
-class CallLoop(Protocol):
-    """What the client needs of an event loop."""
-
-    async def call(self, function: Callable[[], T], interrupt: Callable[[], object]) -> T:
-        """Call a function that blocks in a thread; ``interrupt()`` has to make it end."""
 
 
 @uncopyable("it has connections to a server; make one in each process")
-class AsyncClient:
+class AsyncLiveClient(Awaiting[LiveClient]):
     """A :class:`~clientgo.operator.client.LiveClient` whose calls await. Immutable.
 
     ``client`` does the work; requests end at ``stop``. ``mutate`` and other functions that a call
@@ -44,32 +34,31 @@ class AsyncClient:
     """
 
     def __init__(
-        self, client: LiveClient, loop: CallLoop, stop: threading.Event | None = None
+        self, client: LiveClient, calls: CallThreads, stop: threading.Event | None = None
     ) -> None:
-        self._client = client
-        self._loop = loop
+        super().__init__(client, calls)
         self._stop = stop
 
     # The same client, otherwise
 
     @property
-    def live(self) -> AsyncClient:
+    def live(self) -> AsyncLiveClient:
         """The same client, reading at the API server."""
         return self._like(self._client.live)
 
-    def namespaced(self, namespace: str) -> AsyncClient:
+    def namespaced(self, namespace: str) -> AsyncLiveClient:
         """Objects without a namespace get this one; another one is an error."""
         return self._like(self._client.namespaced(namespace))
 
-    def dry_run(self) -> AsyncClient:
+    def dry_run(self) -> AsyncLiveClient:
         """Writes are checked by the API server and not stored."""
         return self._like(self._client.dry_run())
 
-    def as_manager(self, field_manager: str) -> AsyncClient:
+    def as_manager(self, field_manager: str) -> AsyncLiveClient:
         """Writes are in the name of another field manager."""
         return self._like(self._client.as_manager(field_manager))
 
-    def strict(self) -> AsyncClient:
+    def strict(self) -> AsyncLiveClient:
         """Writes with fields that the API server does not know are refused."""
         return self._like(self._client.strict())
 
@@ -85,7 +74,7 @@ class AsyncClient:
         """Return one object. Raises ``NotFoundError``."""
         if self._is_cached(kind):
             return self._client.get(kind, name, namespace)
-        return await self._call(lambda client: client.get(kind, name, namespace))
+        return await self._call("get", kind, name, namespace)
 
     @overload
     async def find(self, kind: type[S], name: str, namespace: str = "") -> S | None: ...
@@ -114,49 +103,18 @@ class AsyncClient:
         """Return objects of a namespace, or of all."""
         if self._is_cached(kind):
             return self._client.list(kind, **options)
-        return await self._call(lambda client: client.list(kind, **options))
+        found: builtins.list[Any] = await self._call("list", kind, **options)
+        return found
 
     # Writing
 
-    async def create(self, obj: S) -> S:
-        """See :meth:`~clientgo.operator.client.LiveClient.create`, as for all writes."""
-        return await self._call(lambda client: client.create(obj))
-
-    async def update(self, obj: S, *, subresource: str = "") -> S:
-        return await self._call(lambda client: client.update(obj, subresource=subresource))
-
-    async def patch(
-        self, obj: S, patch: Any, kind: PatchKind = PatchKind.MERGE, *, subresource: str = ""
-    ) -> S:
-        return await self._call(
-            lambda client: client.patch(obj, patch, kind, subresource=subresource)
-        )
-
-    async def apply(
-        self, obj: S, *, force: bool = True, optimistic: bool = False, subresource: str = ""
-    ) -> S:
-        return await self._call(
-            lambda client: client.apply(
-                obj, force=force, optimistic=optimistic, subresource=subresource
-            )
-        )
-
-    async def delete(self, obj: Any, **options: Unpack[Deleting]) -> None:
-        await self._call(lambda client: client.delete(obj, **options))
-
-    async def delete_all_of(self, kind: AnyKind, **options: Unpack[DeletingAll]) -> None:
-        await self._call(lambda client: client.delete_all_of(kind, **options))
-
-    async def create_or_update(
-        self,
-        obj: S,
-        mutate: Callable[[S], object] | None = None,
-        *,
-        ask_server: bool = False,
-    ) -> tuple[S, Change]:
-        return await self._call(
-            lambda client: client.create_or_update(obj, mutate, ask_server=ask_server)
-        )
+    create = awaiting(LiveClient.create)
+    update = awaiting(LiveClient.update)
+    patch = awaiting(LiveClient.patch)
+    apply = awaiting(LiveClient.apply)
+    delete = awaiting(LiveClient.delete)
+    delete_all_of = awaiting(LiveClient.delete_all_of)
+    create_or_update = awaiting(LiveClient.create_or_update)
 
     @property
     def status(self) -> AsyncSubresource:
@@ -169,30 +127,26 @@ class AsyncClient:
 
     # Inside
 
-    def _like(self, client: LiveClient) -> AsyncClient:
-        return AsyncClient(client, self._loop, self._stop)
+    def _like(self, client: LiveClient) -> AsyncLiveClient:
+        return AsyncLiveClient(client, self._calls, self._stop)
 
     def _is_cached(self, kind: AnyKind) -> bool:
         """Return True if a read of a kind sends no request: a mere name may have to be looked up,
         and a client that only a cache serves reads there."""
         return isinstance(kind, type) and isinstance(self._client, CachedClient)
 
-    async def _call(self, call: Callable[[LiveClient], T]) -> T:
-        stop = StopEvent()
-        registration = None if self._stop is None else call_when_set(self._stop, stop.set)
-        client = self._client.until(stop)
-        try:
-            return await self._loop.call(lambda: call(client), stop.set)
-        finally:
-            if registration is not None:
-                registration.cancel()
+    async def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        def call(stop: threading.Event) -> Any:
+            return getattr(self._client.until(stop), method)(*args, **kwargs)
+
+        return await self._calls.call(call, self._stop)
 
 
 @dataclass(frozen=True, slots=True)
 class AsyncSubresource:
     """A part of objects that has its own requests."""
 
-    client: AsyncClient
+    client: AsyncLiveClient
     name: str
 
     async def update(self, obj: S) -> S:

@@ -15,10 +15,13 @@ import logging
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
 from clientgo.util.clock import REAL_CLOCK, Clock
+from clientgo.util.process import SupervisedThread
 
 LOOKED_EVERY: Final = 0.1
 """Seconds between looks at a loop that does not answer. On a busy machine a look is as late as the
@@ -30,11 +33,11 @@ REPORTED_EVERY: Final = 600
 
 ASKED_EVERY: Final = 0.5
 
-_log = logging.getLogger("clientgo.operator.coroutines")
+_log = logging.getLogger("clientgo.aio")
 
 
 class LoopWatchdog:
-    """Asks a loop every half second whether it runs. Thread-safe; :meth:`run` has a thread."""
+    """Asks a loop every half second whether it runs. Thread-safe; ``ident`` is its thread."""
 
     def __init__(
         self, name: str, loop: asyncio.AbstractEventLoop, ident: int, clock: Clock = REAL_CLOCK
@@ -47,6 +50,15 @@ class LoopWatchdog:
         self._active = 0
         self._answered = True
         self._stopped = False
+        self._thread: SupervisedThread | None = None
+
+    def start(self) -> None:
+        """Watch in a thread until :meth:`stop`."""
+        self._thread = SupervisedThread.started(
+            self.run,
+            name=f"{self._name}-event-loop-watchdog",
+            then="coroutines that block the event loop are not reported",
+        )
 
     def began(self) -> None:
         """Note that one more coroutine runs."""
@@ -60,11 +72,13 @@ class LoopWatchdog:
         with self._changed:
             self._active -= 1
 
-    def stop(self) -> None:
-        """End :meth:`run` soon; does not block."""
+    def stop(self, timeout: float | None = None) -> None:
+        """End :meth:`run`, and wait so many seconds for its thread."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(timeout)
 
     def run(self) -> None:
         """Watch until :meth:`stop`."""
@@ -125,6 +139,18 @@ class LoopWatchdog:
             seconds,
             "" if frame is None else "".join(_stack_of(frame)).rstrip(),
         )
+
+
+@contextmanager
+def reporting_blocks(name: str) -> Iterator[None]:
+    """Report what blocks the running event loop, for a ``with`` block in a coroutine of it."""
+    watchdog = LoopWatchdog(name, asyncio.get_running_loop(), threading.get_ident())
+    watchdog.start()
+    watchdog.began()
+    try:
+        yield
+    finally:
+        watchdog.stop()
 
 
 def _stack_of(frame: FrameType) -> list[str]:

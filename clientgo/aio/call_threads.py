@@ -1,18 +1,25 @@
 """A bounded number of threads for calls that block.
 
+Promises that a call whose coroutine is cancelled is told to end, and has ended before the coroutine
+goes on; what waits for a thread is cancelled immediately.
+
 Differs from ``concurrent.futures``: the threads are daemons, so that a call which does not end
 does not keep the process from ending.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
+from clientgo.util.copies import CopyableError, uncopyable
 from clientgo.util.process import SupervisedThread, ThreadStartError
+from clientgo.util.wait import StopEvent, call_when_set
 
 T = TypeVar("T")
 
@@ -21,6 +28,15 @@ MOST_THREADS: Final = 32
 answers within 30 ms; 1,000 coroutines that write at once wait for their turn."""
 
 
+class CoroutineCancelledError(CopyableError, RuntimeError):
+    """A coroutine was cancelled, or what should run it, or its call, has stopped.
+
+    Raised to threads that wait for a coroutine, and for what comes too late. A coroutine that is
+    cancelled gets ``asyncio.CancelledError``.
+    """
+
+
+@uncopyable("it has threads; make one in each process")
 class CallThreads:
     """Calls functions, first in first out. Thread-safe; threads start when they are needed."""
 
@@ -32,6 +48,35 @@ class CallThreads:
         self._threads: list[SupervisedThread] = []
         self._idle = 0
         self._stopped = False
+
+    async def call(
+        self, function: Callable[[threading.Event], T], until: threading.Event | None = None
+    ) -> T:
+        """Call a function in a thread, with the context variables of the coroutine.
+
+        The event that it is given is set when the coroutine is cancelled, or ``until`` is set: then
+        it has to end, and its end is waited for. Raises what it raises, and
+        :class:`CoroutineCancelledError` after the stop of the threads.
+        """
+        stop = StopEvent()
+        context = contextvars.copy_context()
+        future = self.submit(lambda: context.run(function, stop))
+        registration = None if until is None else call_when_set(until, stop.set)
+        waiter = asyncio.wrap_future(future)
+        try:
+            await asyncio.wait([waiter])
+        except asyncio.CancelledError:
+            if not future.cancel():
+                stop.set()
+                await asyncio.wait([waiter])
+                waiter.exception()  # this cancellation takes its place
+            raise
+        finally:
+            if registration is not None:
+                registration.cancel()
+        if waiter.cancelled():
+            raise CoroutineCancelledError(f"{self._name} is closed: the call was not made")
+        return waiter.result()
 
     def submit(self, function: Callable[[], T]) -> Future[T]:
         """Call a function in a thread; after the stop the future is cancelled."""

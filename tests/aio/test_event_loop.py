@@ -1,4 +1,4 @@
-"""The event loop of a manager, its watchdog and its threads."""
+"""An event loop in a thread of its own, its watchdog and its threads."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from typing import NamedTuple
 
 import pytest
 
-from clientgo.operator.addons.coroutines import EventLoop
-from clientgo.operator.addons.coroutines.call_threads import CallThreads
-from clientgo.operator.addons.coroutines.watchdog import (
+from clientgo.aio import CallThreads, CoroutineCancelledError, EventLoop
+from clientgo.aio.watchdog import (
     BLOCKED_AFTER,
     LOOKED_EVERY,
     REPORTED_EVERY,
     LoopWatchdog,
 )
-from clientgo.operator.errors import CancelledError
 from clientgo.testing import FakeClock
 from clientgo.util.wait import StopEvent
 from tests.background import Background
@@ -60,14 +58,14 @@ def test_a_stop_cancels_what_a_thread_waits_for(loop: EventLoop) -> None:
     waiting = Background(lambda: loop.run("never", never(began), stop))
     assert began.wait(30)
     stop.set()
-    with pytest.raises(CancelledError, match="never was cancelled"):
+    with pytest.raises(CoroutineCancelledError, match="never was cancelled"):
         waiting.result()
 
 
 def test_a_coroutine_that_is_cancelled_before_its_first_step_has_ended(loop: EventLoop) -> None:
     began, stop = threading.Event(), StopEvent()
     stop.set()
-    with pytest.raises(CancelledError):
+    with pytest.raises(CoroutineCancelledError):
         loop.run("never", never(began), stop)
     assert not began.is_set()
 
@@ -90,7 +88,7 @@ def test_the_stop_cancels_what_is_left() -> None:
     assert began.wait(30)
     assert loop.stop() == []
     assert ended.is_set()
-    with pytest.raises(CancelledError):
+    with pytest.raises(CoroutineCancelledError):
         loop.run("answer", coroutine := answer())
     coroutine.close()
 
@@ -105,12 +103,12 @@ def test_a_loop_without_a_coroutine_has_no_thread() -> None:
 def test_calls_share_a_bounded_number_of_threads(loop: EventLoop) -> None:
     both, seen = threading.Barrier(2), set[str]()
 
-    def call() -> None:
+    def call(_stop: object) -> None:
         both.wait(30)
         seen.add(threading.current_thread().name)
 
     async def calls() -> None:
-        await asyncio.gather(*(loop.call(call, lambda: None) for _ in range(6)))
+        await asyncio.gather(*(loop.calls.call(call) for _ in range(6)))
 
     loop.run("calls", calls())
     assert seen == {"test-call-1", "test-call-2"}

@@ -1,0 +1,208 @@
+"""A client whose calls await."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from clientgo.aio import AsyncClient, CoroutineCancelledError
+from clientgo.api.core_v1 import ConfigMap
+from clientgo.client import Client
+from clientgo.meta import APIResource, ListOptions, NotFoundError, ObjectMeta
+from clientgo.rest import RequestStoppedError, RestConfig
+from clientgo.testing import FakeClient
+from clientgo.testing.scripted_server import (
+    ScriptedServer,
+    answer_json,
+    stay_silent,
+    watch_begin,
+    watch_end,
+    watch_events,
+)
+from clientgo.util.wait import StopEvent
+
+LIMIT = 60.0
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(asyncio.wait_for(coroutine, LIMIT))
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let everything else in the loop run until a condition holds."""
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
+def config_map(name: str = "a", **data: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="default"), data=data)
+
+
+def plain(name: str = "a") -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "default", "resourceVersion": "7"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: ScriptedServer) -> Iterator[Client]:
+    with Client(RestConfig(server=server.url)) as client:
+        yield client
+
+
+def test_every_verb_awaits_and_means_what_it_means_without() -> None:
+    async def main() -> None:
+        async with AsyncClient(FakeClient()) as client:
+            maps = client.resource(ConfigMap).namespace("default")
+            created = await client.create(config_map(k="1"))
+            created.data["k"] = "2"
+            await client.update(created)
+            assert (await maps.get("a")).data == {"k": "2"}
+            assert (await maps.patch("a", {"data": {"k": "3"}})).data == {"k": "3"}
+            await client.apply(config_map(k="4"), field_manager="tests", force=True)
+            found = await maps.list(ListOptions(label_selector=""))
+            assert [obj.data for obj in found.items] == [{"k": "4"}]
+            unstructured = client.resource(
+                APIResource(group="", version="v1", kind="ConfigMap", plural="configmaps")
+            )
+            assert (await unstructured.namespace("default").get("a"))["data"] == {"k": "4"}
+            await client.delete(created)
+            with pytest.raises(NotFoundError):
+                await maps.get("a")
+
+    run(main())
+
+
+def test_requests_wait_at_the_same_time_as_many_as_there_are_threads(
+    server: ScriptedServer, client: Client
+) -> None:
+    together = threading.Barrier(3, timeout=LIMIT)
+
+    def answer(_request: object) -> Any:
+        together.wait()
+        return answer_json(plain())
+
+    server.on(f"{MAPS}/a", *[answer] * 6)
+
+    async def main() -> None:
+        async with AsyncClient(client, threads=3) as requests:
+            maps = requests.resource(ConfigMap).namespace("default")
+            await asyncio.gather(*(maps.get("a") for _ in range(6)))
+            names = {thread.name for thread in threading.enumerate()}
+            assert {f"async-client-{number}" for number in (1, 2, 3)} <= names
+            assert "async-client-4" not in names
+
+    run(main())
+    assert not [t for t in threading.enumerate() if t.name.startswith("async-client")]
+
+
+@pytest.mark.parametrize("how", ["cancel", "timeout", "stop"])
+def test_a_request_is_cut_off(server: ScriptedServer, client: Client, how: str) -> None:
+    """By a cancellation, by a time limit, and by a stop event of the call."""
+    server.on(f"{MAPS}/a", stay_silent())
+
+    async def main() -> None:
+        async with AsyncClient(client) as requests:
+            maps = requests.resource(ConfigMap).namespace("default")
+            if how == "timeout":
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(0.05):
+                        await maps.get("a")
+                return
+            stop = StopEvent()
+            asking = asyncio.create_task(maps.get("a", stop=stop))
+            await asyncio.to_thread(server.wait_for_requests, 1)
+            if how == "cancel":
+                asking.cancel()
+                await asyncio.wait([asking])
+                assert asking.cancelled()
+            else:
+                stop.set()
+                with pytest.raises(RequestStoppedError):
+                    await asking
+
+    run(main())
+
+
+def test_a_call_that_waits_for_a_thread_is_never_made_if_it_is_cancelled(
+    server: ScriptedServer, client: Client
+) -> None:
+    server.on(f"{MAPS}/a", stay_silent())
+
+    async def main() -> None:
+        async with AsyncClient(client, threads=1) as requests:
+            maps = requests.resource(ConfigMap).namespace("default")
+            first = asyncio.create_task(maps.get("a"))
+            await asyncio.to_thread(server.wait_for_requests, 1)
+            second = asyncio.create_task(maps.get("b"))
+            await asyncio.sleep(0)
+            second.cancel()
+            await asyncio.wait([second])
+            first.cancel()
+            await asyncio.wait([first])
+
+    run(main())
+    assert [request.path for request in server.requests] == [f"{MAPS}/a"]
+
+
+def test_a_closed_client_makes_no_call() -> None:
+    async def main() -> None:
+        async with AsyncClient(FakeClient()) as client:
+            pass
+        with pytest.raises(CoroutineCancelledError, match="closed"):
+            await client.create(config_map())
+
+    run(main())
+
+
+def test_a_watch_yields_events_until_the_server_ends_it(
+    server: ScriptedServer, client: Client
+) -> None:
+    events = [{"type": "ADDED", "object": plain(name)} for name in "ab"]
+    server.on(MAPS, watch_begin() + watch_events(*events) + watch_end())
+
+    async def main() -> list[str]:
+        async with AsyncClient(client) as requests:
+            maps = requests.resource(ConfigMap).namespace("default")
+            return [event.object.metadata.name async for event in maps.watch()]
+
+    assert run(main()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("how", ["leave", "cancel"])
+def test_a_watch_ends_with_its_loop(server: ScriptedServer, client: Client, how: str) -> None:
+    event = {"type": "ADDED", "object": plain()}
+    server.on(MAPS, watch_begin() + watch_events(event) + stay_silent())
+
+    async def main() -> None:
+        async with AsyncClient(client, threads=1) as requests:
+            maps = requests.resource(ConfigMap).namespace("default")
+            seen = asyncio.Event()
+
+            async def watch() -> None:
+                async with aclosing(maps.watch()) as events:
+                    async for _ in events:
+                        seen.set()
+                        if how == "leave":
+                            return
+
+            watching = asyncio.create_task(watch())
+            await seen.wait()
+            if how == "cancel":
+                watching.cancel()
+            await asyncio.wait([watching])
+            assert watching.cancelled() == (how == "cancel")
+
+    run(main())
+    assert not [t for t in threading.enumerate() if t.name.startswith("watch-")]
