@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import time
+import urllib.request
+from collections.abc import Callable
+from typing import Any
 
 import yaml
 
@@ -15,7 +20,8 @@ from clientgo.meta.timestamps import format_time
 from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer
-from tests.examples.running import ROOT, Running, kubeconfig_of
+from examples.site_checks import Site
+from tests.examples.running import ROOT, Running, kubeconfig_of, printed_by
 
 TEAMS = APIResource(
     group="example.com", version="v1", kind="Team", plural="teams", namespaced=False
@@ -93,6 +99,49 @@ def test_a_team_has_a_namespace_until_it_is_deleted(
                 lambda: "team-blue" not in {x.metadata.name for x in namespaces.list()}
             )
         running.stop()
+
+
+def test_an_asyncio_service_answers_from_its_cache_until_one_sigterm(
+    kube_api_server: EmbeddedAPIServer, kube_client: Client
+) -> None:
+    """Of a cluster that is there; the site of the test does not listen."""
+    with Running("site_service", "0", env=kubeconfig_of(kube_api_server)) as running:
+        port = int(running.read_until("listening on port").split()[-1])
+        site = {
+            "apiVersion": "example.com/v1",
+            "kind": "Site",
+            "metadata": {"name": "shop", "namespace": "default"},
+            "spec": {"url": "http://127.0.0.1:9"},
+        }
+        kube_client.create(site)
+        with Observer(kube_client, Site) as seen:
+            written = seen.lister(Site).namespace("default")
+            assert seen.wait_until(lambda: (found := written.find("shop")) and found.status)
+        expected = {"default/shop": "no answer: ConnectionRefusedError"}
+        assert eventually(lambda: answer_of(port), expected) == expected
+        running.send(signal.SIGTERM)
+        assert running.finish() == []
+
+
+def test_the_demo_of_the_asyncio_service() -> None:
+    assert printed_by("site_service", "--demo") == [
+        "the service has from its cache what the controller has written: "
+        '{"default/shop":"HTTP/1.1 200 OK"}',
+        "one SIGTERM has ended the service, the controller and the informer",
+    ]
+
+
+def answer_of(port: int) -> Any:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as response:
+        return json.load(response)
+
+
+def eventually(ask: Callable[[], Any], expected: Any) -> Any:
+    """What it answers at last: the cache of another process may be behind."""
+    deadline = time.monotonic() + 60
+    while (found := ask()) != expected and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return found
 
 
 def test_processes_share_the_work(kube_api_server: EmbeddedAPIServer) -> None:
