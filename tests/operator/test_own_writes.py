@@ -131,6 +131,39 @@ def test_a_deletion_that_only_marks_is_not_taken_for_one(kit: Kit) -> None:
     assert kit.version() == "6"
 
 
+def test_a_deletion_with_a_version_is_history_when_the_store_has_reached_it(kit: Kit) -> None:
+    """OP-CLI-06a: whatever the store has then."""
+    kit.store.reach(5, stored(5))
+    kit.writes.deleted(stored(5), "8")
+    kit.store.reach(7, stored(7))
+    assert kit.version() is None
+    kit.store.reach(8, stored(7))
+    assert kit.version() == "7"
+    assert kit.writes.statistics().entries == 0
+
+    kit.writes.deleted(stored(7), "8")
+    assert kit.writes.statistics().entries == 0, "the store has it already"
+    assert kit.version() == "7"
+
+
+def test_a_deletion_whose_version_is_no_number_is_one_without(kit: Kit) -> None:
+    """OP-CLI-06a"""
+    kit.store.reach(5, stored(5))
+    kit.writes.deleted(stored(5), "odd")
+    kit.store.reach(9, stored(5))
+    assert kit.version() is None
+
+
+def test_a_deletion_with_a_version_hides_what_was_written_before_it_alone(kit: Kit) -> None:
+    """OP-CLI-06a"""
+    kit.writes.wrote(stored(6, uid="one"))
+    kit.writes.deleted(stored(6, uid="one"), "8")
+    kit.writes.wrote(stored(7, uid="one"))
+    assert kit.version() is None
+    kit.writes.wrote(stored(9, uid="two"))
+    assert kit.version() == "9"
+
+
 def test_an_older_object_of_the_same_name_does_not_come_back(kit: Kit) -> None:
     """OP-CLI-06: the store still has the one before the one that was deleted."""
     kit.store.reach(3, stored(3, uid="one"))

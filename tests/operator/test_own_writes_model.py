@@ -82,12 +82,13 @@ class OwnWritesModel(RuleBasedStateMachine):
         self.late.remove(obj)
         self._acknowledge(obj)
 
-    @rule(name=names)
-    def delete(self, name: str) -> None:
+    @rule(name=names, dated=st.booleans())
+    def delete(self, name: str, dated: bool) -> None:
+        """OP-CLI-06a: with the version of the deletion, or without."""
         there = self.history[-1].get(name)
         if there is not None:
             self._write(name, None)
-            self.writes.deleted(there)
+            self.writes.deleted(there, str(len(self.history) - 1) if dated else "")
             self.expected_gone.add(there.metadata.uid)
 
     @rule(name=names)

@@ -178,3 +178,23 @@ def test_a_server_that_does_not_say_what_it_has_deleted_is_believed(
         client.create(part("c", labels=WEB))
         client.delete_all_of(Part, namespace="default", **where)
         assert names(client, Part) == left
+
+
+# Deletions with a version
+
+
+def test_the_version_in_the_answer_to_a_deletion_is_remembered(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OP-CLI-06a"""
+    world, deleted = make_world(part("a"), part("b")), []
+    with lagging(world, Part) as client:
+        (cache,) = [c for c in world.manager.cache.caches() if c.resource.kind == "Part"]
+        monkeypatch.setattr(
+            cache.own_writes, "deleted", lambda obj, at: deleted.append((obj.metadata.name, at))
+        )
+        client.delete(part("a"))
+        monkeypatch.setattr(ResourceClient, "delete", lambda *_, **__: "99")
+        client.delete(part("b"))
+
+    assert deleted == [("a", ""), ("b", "99")]

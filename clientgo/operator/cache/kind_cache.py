@@ -304,8 +304,11 @@ class KindCache:
             cached = scope.transform(cached)
         self.own_writes.wrote(cached, writer, sent)
 
-    def deleted(self, obj: Any) -> None:
-        """A deletion was acknowledged. ``obj`` need not be the newest state, nor have a uid."""
+    def deleted(self, obj: Any, version: str = "") -> None:
+        """A deletion was acknowledged. ``obj`` need not be the newest state, nor have a uid.
+
+        ``version`` is that of the deletion, if the API server said it.
+        """
         key, uid = ObjectName.of(obj), metadata_of(obj).uid
         if bool(key.namespace) != self.resource.namespaced or not self.covers(key.namespace):
             return
@@ -314,7 +317,7 @@ class KindCache:
             newest = obj
         metadata = metadata_of(newest)
         if metadata.uid and not metadata.finalizers:
-            self.own_writes.deleted(newest)
+            self.own_writes.deleted(newest, version)
 
     def is_limited(self, namespace: str) -> bool:
         """Return True if labels or fields select what is cached of a namespace."""

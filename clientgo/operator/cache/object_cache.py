@@ -248,10 +248,10 @@ class ObjectCache:
         for cache in self._caches_of(kind):
             cache.wrote(obj, writer, sent)
 
-    def deleted(self, kind: Kind, obj: Any) -> None:
-        """A deletion was acknowledged."""
+    def deleted(self, kind: Kind, obj: Any, version: str = "") -> None:
+        """A deletion was acknowledged, with its version if the API server said it."""
         for cache in self._caches_of(kind):
-            cache.deleted(obj)
+            cache.deleted(obj, version)
 
     def selected(self, kind: Kind, namespace: str, labels: str, fields: str) -> list[Any]:
         """Return the cached objects that the API server would select; shared, of each cache."""

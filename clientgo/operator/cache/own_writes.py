@@ -53,6 +53,8 @@ class _Entry:
     """What the write returned; of a deletion, the last state that was known."""
     version: int
     deleted: bool
+    dated: bool
+    """Whether ``version`` is that of the deletion; else it is older, that of the object."""
     left: bool
     """Whether the store does not select the object any more; ``version`` is that of the write."""
     expires: float
@@ -154,12 +156,13 @@ class OwnWrites:
             self._tidy_locked(now)
             self._remember_locked(obj, now, left=True)
 
-    def deleted(self, obj: Any) -> None:
-        """Remember that an object, in the state that is given, was deleted."""
+    def deleted(self, obj: Any, version: str = "") -> None:
+        """Remember that an object, in the state that is given, was deleted; at ``version``, if the
+        API server said it."""
         with self._lock:
             now = self._clock.monotonic()
             self._tidy_locked(now)
-            self._remember_locked(obj, now, deleted=True)
+            self._remember_locked(obj, now, deleted=True, deleted_at=version)
 
     # Echoes
 
@@ -239,10 +242,17 @@ class OwnWrites:
     # Inside
 
     def _remember_locked(
-        self, obj: Any, now: float, *, deleted: bool = False, left: bool = False
+        self,
+        obj: Any,
+        now: float,
+        *,
+        deleted: bool = False,
+        deleted_at: str = "",
+        left: bool = False,
     ) -> None:
         key, metadata = ObjectName.of(obj), metadata_of(obj)
-        version = parse_resource_version(metadata.resource_version)
+        date = parse_resource_version(deleted_at)
+        version = parse_resource_version(metadata.resource_version) if date is None else date
         if version is None:
             return
         as_of, stored = self._store.as_of(key.namespace), self._store.stored(key)
@@ -254,7 +264,8 @@ class OwnWrites:
                 version = max(version, known.version)
             elif known.version > version or (same and known.deleted):
                 return  # acknowledged late; what came after it is known
-        entry = _Entry(obj, version, deleted, left, now + TIME_TO_LIVE, restarts)
+        dated = date is not None
+        entry = _Entry(obj, version, deleted, dated, left, now + TIME_TO_LIVE, restarts)
         if _is_history(entry, stored, as_of):
             self._entries.pop(key, None)
         else:
@@ -310,10 +321,10 @@ def _is_history(entry: _Entry, stored: Any | None, as_of: int) -> bool:
     """Return True if the store has come as far as what was written."""
     if as_of < entry.version:
         return False
-    if not entry.deleted or stored is None:
+    if not entry.deleted or entry.dated or stored is None:
         return True
-    # A deletion has no version: it is history when the object is gone, or another one,
-    # or turns out to be deleted only when its finalizers or its grace period have ended.
+    # Before Kubernetes 1.37 a deletion has no version: it is history when the object is gone, or
+    # another one, or is deleted only when its finalizers or its grace period have ended.
     metadata = metadata_of(stored)
     return metadata.uid != metadata_of(entry.obj).uid or bool(metadata.deletion_timestamp)
 

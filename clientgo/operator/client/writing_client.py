@@ -125,9 +125,10 @@ class WritingClient(ReadingClient):
         """
         self._before_write("delete", obj)
         metadata = metadata_of(obj)
+        version = ""
         try:
             with self._until_stopped() as stop:
-                self._for(obj).delete(
+                version = self._for(obj).delete(
                     metadata.name,
                     propagation_policy=propagation or "",
                     grace_period_seconds=grace,
@@ -141,7 +142,7 @@ class WritingClient(ReadingClient):
                 raise
         # The other two leave the object there until the garbage collector has done its work.
         if not self._options.dry_run and propagation in (None, "Background"):
-            self._cache.deleted(kind_of(obj), obj)
+            self._cache.deleted(kind_of(obj), obj, version)
 
     def delete_all_of(
         self,

@@ -69,7 +69,7 @@ class _StillKind(KindCache):
     def wrote(self, obj: Any, writer: Any = None, sent: Any = None) -> None:
         """The next read will see it."""
 
-    def deleted(self, obj: Any) -> None:
+    def deleted(self, obj: Any, version: str = "") -> None:
         """The next read will see it."""
 
 
