@@ -144,5 +144,6 @@ def test_the_example_prints_the_way_of_a_key(tmp_path: Path) -> None:
 
     assert lines[0] == "default/example-foo"
     assert "watch.event" in lines[1]
-    assert "queue.done" in lines[-1]
+    # The status that a sync wrote may lead to a further one, which is under way at the end.
+    assert any("queue.done" in line for line in lines)
     assert json.loads((tmp_path / "trace.json").read_text())
