@@ -108,7 +108,7 @@ def depth(levels: int) -> int:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("levels", [100, 199, 202, 204, 500, 990, 1500, 5000, 10_000])
+@pytest.mark.parametrize("levels", [100, 202, 990, 10_000])
 def test_a_free_form_object_may_have_10000_levels(server: Server, levels: int, shape: str) -> None:
     name = f"{shape}-{levels}"
     content = nested(depth(levels) - (shape == "mixed"), shape)
@@ -131,7 +131,7 @@ def test_a_free_form_object_may_have_10000_levels(server: Server, levels: int, s
     assert server.send("GET", f"{FREES}/{name}")[0] == 404
 
 
-@pytest.mark.parametrize("levels", [10_001, 10_002, 500_000])
+@pytest.mark.parametrize("levels", [10_001, 500_000])
 @pytest.mark.parametrize("path", [FREES, CONFIG_MAPS])
 @pytest.mark.parametrize("shape", ["objects", "arrays"])
 def test_an_object_of_more_levels_is_refused(
