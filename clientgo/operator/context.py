@@ -94,6 +94,7 @@ class Context(Generic[P]):
         "deadline",
         "deleted",
         "dependents",
+        "failure_is_shared",
         "key",
         "obj",
         "retry",
@@ -119,6 +120,9 @@ class Context(Generic[P]):
         self.cancelled = cancelled
         self.deadline = deadline
         self.deleted = False
+        self.failure_is_shared: bool | None = None
+        """For reporters: True if another object's run failed alike, and is reported; None if this
+        run has not failed."""
         self.compared: Changes | None = None
         """What :attr:`changes` returns; None if the controller compares nothing."""
         self.dependents: DependentsOutcome = ALL_READY

@@ -2,7 +2,8 @@
 
 Promises that a failure is reported by an Event, then in the status, then retried; and that a status
 which says so already is not written again. Only the first success after a failure is noted, unless
-there is a heartbeat. Conflicts are not reported.
+there is a heartbeat. Conflicts are not reported. While the API server is away one object has an
+Event for all.
 
 Source: Red Hat's operator best practices (ReconcileStatus, ManageSuccess, ManageError). Differs in
 that a status which cannot hold the note is no error.
@@ -22,6 +23,7 @@ from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.context import Context
 from clientgo.operator.errors import AlreadyOwnedError
 from clientgo.operator.predicates import Predicate
+from clientgo.operator.runs import is_transient
 from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
 from clientgo.operator.status import (
     ObservedGeneration,
@@ -86,7 +88,8 @@ class BestPracticeReporter(StatusReporter):
             return
         text = shortened(str(error) or type(error).__name__)
         exists = isinstance(error, AlreadyOwnedError)
-        ctx.events.warning(RESOURCE_EXISTS if exists else PROCESSING_ERROR, text)
+        if not (ctx.failure_is_shared and is_transient(error)):
+            ctx.events.warning(RESOURCE_EXISTS if exists else PROCESSING_ERROR, text)
         if self.concerns(type(obj)):
             _note(status_of(obj), FAILURE, text, ctx.clock.time())
         elif type(obj) not in self._told_of:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -10,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from clientgo.api.events_v1 import Event
 from clientgo.meta import (
     ConflictError,
+    ObjectMeta,
     ServiceUnavailableError,
     StatusError,
     TooManyRequestsError,
@@ -26,6 +29,7 @@ from tests.operator.world import (
     GadgetStatus,
     Part,
     Recording,
+    Watcher,
     World,
     gadget,
     part,
@@ -289,3 +293,53 @@ def test_a_new_list_leaves_alone_what_did_not_fail(world: World) -> None:
         due = controller.queue.statistics().next_due
         controller.queue.wake_failed(1.0)
         assert controller.queue.statistics().next_due == due
+
+
+def test_an_outage_is_one_line_and_a_count(
+    make_world: Callable[..., World], caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-RTY-26: and one object has an Event; what fails for itself is told all the same."""
+    names = [f"g{number}" for number in range(20)]
+    world = make_world(*(gadget(name) for name in names), part("own"))
+    away = threading.Event()
+    away.set()
+
+    def answer(ctx: Context[Any], obj: Gadget) -> Result | None:
+        if obj.metadata.name == "g19":
+            raise ValueError("no disk")
+        if away.is_set():
+            raise ServerRefusedError("PATCH", f"https://server/{obj.metadata.name}", "refused")
+        return None
+
+    recording = Recording(answer)
+    world.register(recording, workers=1)
+    with caplog.at_level(logging.WARNING, "clientgo.operator.reconcile"), world.running():
+        recording.wait_for_runs(len(names))
+        world.clock.wait_for(world.at_rest)
+        (line,) = [line for line in caplog.messages if "ServerRefusedError" in line]
+        assert sum("ValueError: no disk" in line for line in caplog.messages) == 1
+        away.clear()
+        world.run_for(5)
+    first = line.partition(":")[0]
+    told = [line for line in caplog.messages if "ValueError" not in line]
+    assert told == [line, f"{first}: succeeds again; 18 runs of other objects failed like it"]
+    events = world.client.resource(Event).list().items
+    about = sorted(f"default/{event.regarding.name}" for event in events if event.regarding)
+    assert about == sorted(["default/g19", first])
+
+
+def test_a_status_that_cannot_be_written_for_many_is_told_once(
+    make_world: Callable[..., World], caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-RTY-26: of runs that succeeded, and have it to write only."""
+    names = [f"w{number}" for number in range(9)]
+    world = make_world(
+        *(Watcher(metadata=ObjectMeta(name=name, namespace="default")) for name in names)
+    )
+    refuse(world, REFUSED, resource="watchers", subresource="status")
+    recording = Recording()
+    world.register(recording, Watcher, workers=1)
+    with caplog.at_level(logging.WARNING, "clientgo.operator.reconcile"), world.running():
+        recording.wait_for_runs(len(names))
+        world.clock.wait_for(world.at_rest)
+        assert sum("was not written" in line for line in caplog.messages) == 1

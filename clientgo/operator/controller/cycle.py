@@ -84,6 +84,8 @@ class ControllerRun:
         parts, run = self._parts, self._run
         ended = "error" if self._pass is None else self._pass.ended
         parts.deadlines.end(run)
+        if ended != "error" and self._ctx.failure_is_shared is None:
+            self._failures.succeeded(run)
         parts.metrics.run_ended(run.key, ended, parts.clock.monotonic() - self._started)
 
     def stop(self) -> threading.Event:

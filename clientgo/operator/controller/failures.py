@@ -4,7 +4,8 @@
     clean-up failed for too long ──► finalizers off
     on_error ──► Event ──► status ──► retry policy ──► one line in the log
 
-Promises this order, and that nothing which fails on the way replaces the failure itself.
+Promises this order, and that nothing which fails on the way replaces the failure itself. What many
+objects fail with is one line and a count; see ``shared_failures.py``.
 
 Source: Java Operator SDK (ReconciliationDispatcher, ErrorStatusHandler); Red Hat's operator best
 practices (ManageError).
@@ -23,6 +24,7 @@ from clientgo.operator.client.events import CLEANUP_ABANDONED
 from clientgo.operator.client.object_writes import remove_finalizers_now, write_status
 from clientgo.operator.context import Context
 from clientgo.operator.controller.parts import ControllerParts
+from clientgo.operator.controller.shared_failures import SharedFailures
 from clientgo.operator.errors import (
     CancelledError,
     OperatorError,
@@ -68,6 +70,20 @@ class Failures:
     def __init__(self, parts: ControllerParts) -> None:
         self._parts = parts
         self._clock = parts.clock
+        self._shared = SharedFailures(parts.clock)
+
+    def succeeded(self, run: Run) -> None:
+        """Take note of a run in which nothing failed."""
+        others = self._shared.succeeded(run.key)
+        if others:
+            message = "%s: succeeds again; %d runs of other objects failed like it"
+            _log.warning(message, run.key, others)
+
+    def share(self, ctx: Context[Any], error: Exception) -> int | None:
+        """Take note of what failed; see :meth:`SharedFailures.failed`."""
+        others = self._shared.failed(ctx.key, error)
+        ctx.failure_is_shared = others is None
+        return others
 
     def begin(self, failure: Failure) -> UserCode | None:
         """Handle a failure; or return ``on_error``, whose outcome :meth:`end` takes.
@@ -118,7 +134,9 @@ class Failures:
     def _finish(self, failure: Failure, answer: ErrorResult) -> None:
         """Report the failure, and let the object run again as ``answer`` and the policy say."""
         ctx, run, error = failure.ctx, failure.run, failure.error
-        reported = self._is_gone(run, error) or self._tell(failure, answer)
+        gone = self._is_gone(run, error)
+        others = 0 if gone or is_conflict(error) else self.share(ctx, error)
+        reported = gone or self._tell(failure, answer)
         retry = self._plan(failure, answer)
         if not reported and retry is None:
             run.again_after(STATUS_RETRY)
@@ -126,7 +144,7 @@ class Failures:
         self._parts.metrics.retry(run.key, ctx.retry.attempt + 1, delay)
         if ctx.deleted and retry is None:
             run.gone()
-        self._log(failure, delay)
+        self._log(failure, delay, others)
 
     def _is_gone(self, run: Run, error: Exception) -> bool:
         """Return True if the primary itself was deleted during the run; its event will follow."""
@@ -176,7 +194,9 @@ class Failures:
             write_status(self._parts.client, shared, wanted, optimistic=False)
         except (DecodeError, StatusError, TransportError) as refused:
             if not is_gone(refused, run.key.name):
-                _log.warning("%s: the status of the failure was not written: %s", run.key, refused)
+                level = logging.DEBUG if ctx.failure_is_shared else logging.WARNING
+                message = "%s: the status of the failure was not written: %s"
+                _log.log(level, message, run.key, refused)
                 return not notes.reports
             _log.debug("%s: is gone, and its status with it", run.key)
         except Exception:  # noqa: BLE001 - it must not take the place of the failure itself
@@ -199,10 +219,11 @@ class Failures:
         )
         return retry
 
-    def _log(self, failure: Failure, delay: float | None) -> None:
+    def _log(self, failure: Failure, delay: float | None, others: int | None) -> None:
         """One line for each failure; the first has a traceback, and all have one at DEBUG.
 
-        A `Retry` has no traceback, and is logged again only when its message changes.
+        A `Retry` has no traceback, and is logged again only when its message changes. ``others`` is
+        how many runs failed like it, None if another object's line is about this one too.
         """
         run, error, before = failure.run, failure.error, failure.ctx.retry.last_error
         what = "the clean-up failed" if failure.deleting else "failed"
@@ -216,14 +237,16 @@ class Failures:
         else:
             asked = isinstance(error, Retry)
             repeats = asked and isinstance(before, Retry) and str(error) == str(before)
+            also = f" (and so did {others} runs of other objects)" if others else ""
             detailed = not asked and (before is None or _log.isEnabledFor(logging.DEBUG))
             _log.log(
-                logging.DEBUG if repeats else logging.WARNING,
-                "%s: %s, trying again in %.3g s: %s",
+                logging.DEBUG if repeats or others is None else logging.WARNING,
+                "%s: %s, trying again in %.3g s: %s%s",
                 run.key,
                 what,
                 delay,
                 error if asked else f"{type(error).__name__}: {error}",
+                also,
                 exc_info=error if detailed else None,
             )
 

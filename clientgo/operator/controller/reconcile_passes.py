@@ -117,7 +117,10 @@ class Reconcile(Pass):
             if is_gone(error, ctx.key.name):
                 _log.debug("%s: is gone, and its status with it", ctx.key)
                 return
-            level = logging.INFO if is_conflict(error) else logging.WARNING
+            level = logging.INFO
+            if not is_conflict(error):
+                counted = self._failures.share(ctx, error) is None
+                level = logging.DEBUG if counted else logging.WARNING
             _log.log(level, "%s: the status of the success was not written: %s", ctx.key, error)
             self._run.again_after(STATUS_RETRY)
 
