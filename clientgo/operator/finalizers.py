@@ -8,8 +8,9 @@ Source: controller-runtime controllerutil, pkg/finalizer; Java Operator SDK (fin
 from __future__ import annotations
 
 import inspect
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final, Generic, TypeVar
 
 from clientgo.meta import APIResource, metadata_of
@@ -62,6 +63,29 @@ class Finalizers(Generic[P]):
 def default_finalizer(primary: APIResource) -> str:
     """Return the default finalizer for controllers of this kind."""
     return f"{primary.plural}.{primary.group or 'core.clientgo'}/finalizer"
+
+
+def abandoned_finalizers(primary: APIResource, obj: Any, removed: Collection[str]) -> list[str]:
+    """Return the finalizers of an object that an earlier release of the operator has set: those of
+    the kind's own domain, as the default one, that are none of ``removed``."""
+    domain = default_finalizer(primary).partition("/")[0]
+    return [
+        name
+        for name in metadata_of(obj).finalizers or ()
+        if name.partition("/")[0] == domain and name not in removed
+    ]
+
+
+def way_out(primary: APIResource, obj: Any, names: Collection[str]) -> str:
+    """Return what a user can do about finalizers of an object that nothing removes."""
+    metadata = metadata_of(obj)
+    left = [name for name in metadata.finalizers or () if name not in names]
+    where = f" -n {metadata.namespace}" if metadata.namespace else ""
+    patch = json.dumps({"metadata": {"finalizers": left}}, separators=(",", ":"))
+    return (
+        "do what its clean-up would do, and remove it: kubectl patch "
+        f"{primary.group_resource} {metadata.name}{where} --type=merge -p '{patch}'"
+    )
 
 
 def checked_finalizer(name: str, controller: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -479,3 +480,75 @@ def test_nothing_is_tried_again_in_a_namespace_that_goes(world: World) -> None:
         world.clock.wait_for(world.at_rest)
     assert len(recording.runs) == 1
     assert [type(error) for error in raised] == [NamespaceTerminatingError]
+
+
+# Finalizers that nothing removes
+
+
+def stuck_lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+
+
+def test_a_finalizer_of_an_earlier_release_is_told_of_once(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-FIN-15: of each object that is being deleted, with the way out, to its user too."""
+    world.create(*(gadget(name, finalizers=(OURS, "example.com/theirs")) for name in "ab"))
+    world.create(gadget("c", finalizers=(OURS,)), gadget("d", finalizers=("other.org/theirs",)))
+    controller = world.register(Recording())
+    for name in ("a", "b", "d"):
+        world.delete(gadget(name))
+
+    def sees(size: int) -> bool:
+        return bool(controller.read_primary(A).spec.size == size)  # type: ignore[union-attr]
+
+    with world.running():
+        world.wait_for_timer()
+        for size in (2, 3):
+            world.patch(gadget("a"), {"spec": {"size": size}})
+            world.clock.wait_for(partial(sees, size))
+            world.clock.wait_for(world.at_rest)
+    lines = stuck_lines(caplog)
+    assert sorted(line.partition(":")[0] for line in lines) == ["default/a", "default/b"]
+    patch = '--type=merge -p \'{"metadata":{"finalizers":["example.com/theirs"]}}\''
+    assert f"{OURS}, which nothing in this operator removes" in lines[0]
+    assert all(
+        f"kubectl patch gadgets.example.com {line[8]} -n default {patch}" in line for line in lines
+    )
+    events = world.client.resource(Event).namespace("default").list().items
+    about = [each.regarding.name or "" for each in events if each.regarding]
+    assert (sorted(about), {each.reason for each in events}) == (["a", "b"], {"FinalizerAbandoned"})
+
+
+def test_what_another_controller_of_the_manager_removes_is_not_abandoned(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-FIN-15: nor is what has a name of its own, which may be that of another program."""
+    cleaning = Cleaning(lambda _ctx, _obj: Result.done().keep_finalizer())
+    world.register(Recording())
+    world.register(cleaning, name="other")
+    world.create(gadget("a", finalizers=(OURS,)), gadget("b", finalizers=("example.com/old",)))
+    for name in "ab":
+        world.delete(gadget(name))
+    with world.running():
+        world.wait_for_timer()
+    assert cleaning.cleaned
+    assert stuck_lines(caplog) == []
+
+
+def test_an_object_that_leaves_the_labels_with_a_finalizer_is_told_of(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-FIN-15: and one that is deleted is not."""
+    cleaning = Cleaning()
+    controller = world.register(cleaning, labels="team=red")
+    world.create(*(gadget(name, labels={"team": "red"}) for name in "abc"))
+    with world.running():
+        cleaning.wait_for_runs(3)
+        world.clock.wait_for(lambda: not controller.primary_cache.own_writes.keys())
+        world.delete(gadget("b"))
+        world.patch(gadget("a"), {"metadata": {"labels": {"team": "blue"}}})
+        world.clock.wait_for(lambda: controller.queue.statistics().known == 1)
+    (line,) = stuck_lines(caplog)
+    assert line.startswith("gadget: default/a has no longer the labels that are watched")
+    assert "kubectl patch gadgets.example.com a -n default --type=merge -p" in line

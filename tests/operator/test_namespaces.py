@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ from clientgo.meta import ForbiddenError, ObjectMeta, ObjectName
 from clientgo.operator import ALL, Context, Result, watch
 from clientgo.operator.controller import namespace_changes as changes
 from clientgo.operator.errors import CacheSyncTimeoutError, CancelledError, ConfigError
+from clientgo.operator.finalizers import Finalizers
 from clientgo.operator.mappers import by_name
 from clientgo.operator.sources import Sink, Source, SourceContext, inbound
 from clientgo.testing.fakes.actions import Action
@@ -456,3 +458,34 @@ def test_finalizers_are_not_waited_for_for_ever(
         controller.change_namespaces(TWO, drain=True)
         assert controller.namespaces == {TWO}
     assert "leaves 1 objects with its finalizer behind, one/a among them" in caplog.text
+
+
+@pytest.mark.parametrize("registered", [False, True])
+def test_what_keeps_a_finalizer_in_a_namespace_that_is_left_is_named(
+    world: World, caplog: pytest.LogCaptureFixture, registered: bool
+) -> None:
+    """OP-FIN-15: once, with the way out; a finalizer that is registered counts like that of
+    cleanup, also when a namespace is drained."""
+    in_namespaces(world)
+
+    class Cleaning(Recording):
+        def cleanup(self, ctx: Context[Any], obj: Any) -> None: ...
+
+    class Registered(Recording):
+        def __init__(self) -> None:
+            super().__init__()
+            self.finalizers = Finalizers[Gadget]()
+            self.finalizers.register("example.com/records", lambda _ctx, _obj: None)
+
+    recording = Registered() if registered else Cleaning()
+    controller = world.register(recording, namespaces=[ONE, TWO])
+    world.create(*(gadget(f"g{number:02}", ONE) for number in range(12)), gadget("a", TWO))
+    with world.running():
+        recording.wait_for_runs(13)
+        world.clock.wait_for(lambda: not controller.primary_cache.own_writes.keys())
+        controller.change_namespaces(TWO)
+        controller.change_namespaces([ONE, TWO])
+    (line,) = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+    assert line.startswith("gadget: leaves 12 objects with its finalizer behind, one/g00, one/g01")
+    assert "one/g09 and others among them" in line
+    assert "kubectl patch gadgets.example.com g00 -n one --type=merge" in line

@@ -46,6 +46,9 @@ OUTSIDE_CACHE: Final = "OutsideCache"
 CLEANUP_ABANDONED: Final = "CleanupAbandoned"
 """Reason: the finalizer was removed although the clean-up kept failing."""
 
+FINALIZER_ABANDONED: Final = "FinalizerAbandoned"
+"""Reason: the object is being deleted, and nothing removes a finalizer of an earlier release."""
+
 _log = logging.getLogger("clientgo.operator.events")
 
 _LONGEST_NOTE: Final = 1024

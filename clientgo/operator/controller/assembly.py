@@ -78,6 +78,7 @@ def controller_of(
         timers=timers,
         default_predicates=_default_predicates(config, keeper, finalizers),
         deleting=deadlines.deleted,
+        finalizers=finalizers,
     )
     parts = ControllerParts(
         controller=name,
@@ -99,6 +100,7 @@ def controller_of(
         metrics=metrics,
         deadlines=deadlines,
         stopping=stopping,
+        removed_finalizers=lambda: {*finalizers, *services.finalizers(primary)},
     )
     return Controller(services, declaration, parts, sources, queue, timers)
 

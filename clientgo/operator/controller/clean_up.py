@@ -7,17 +7,25 @@ Promises that a clean-up which fails, or keeps its finalizer, does not hold up t
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import Any
 
 from clientgo.meta import metadata_of
 from clientgo.meta.timestamps import parse_time
+from clientgo.operator.client.events import FINALIZER_ABANDONED
 from clientgo.operator.client.object_writes import remove_finalizers_now, write_result
 from clientgo.operator.controller.passes import Pass
 from clientgo.operator.errors import FinalizerErrors, OperatorError
-from clientgo.operator.finalizers import has_finalizer
+from clientgo.operator.finalizers import (
+    abandoned_finalizers,
+    has_finalizer,
+    way_out,
+)
 from clientgo.operator.result import Result, Write
 from clientgo.operator.runs.steps import Outcome, UserCode
+
+_log = logging.getLogger("clientgo.operator.reconcile")
 
 
 class CleanUp(Pass):
@@ -37,7 +45,7 @@ class CleanUp(Pass):
     def _begin(self) -> UserCode | None:
         self._parts.deadlines.cleans_up(self._run)
         if not self._left:
-            self._gone()
+            self._end_without_work()
             return None
         return partial(self._parts.clean_up, self._left[0], self._ctx, self._obj)
 
@@ -73,6 +81,24 @@ class CleanUp(Pass):
         waited = self._parts.clock.time() - deleted_at
         self._parts.metrics.cleaned_up(self._ctx.key, waited)
         self._gone()
+
+    def _end_without_work(self) -> None:
+        """End the pass; say once if a finalizer of an earlier release keeps the object."""
+        parts, run, shared = self._parts, self._run, self._shared
+        names = abandoned_finalizers(parts.primary, shared, parts.removed_finalizers())
+        if not names:
+            self._gone()
+            return
+        if run.is_first_abandoned():
+            note = (
+                f"It is being deleted and has the finalizer {', '.join(names)}, which nothing in "
+                f"this operator removes: {way_out(parts.primary, shared, names)}"
+            )
+            self._ctx.events.warning(FINALIZER_ABANDONED, note)
+            _log.error("%s: %s", run.key, note)
+        run.succeeded()  # it is remembered as long as it is there
+        self._check_deadline()
+        self.ended = "success"
 
     def _gone(self) -> None:
         self._run.gone()

@@ -22,6 +22,7 @@ from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.change_events import ChangeEvent, CreateEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.client.differences import as_wanted, changed_fields
+from clientgo.operator.finalizers import has_finalizer, way_out
 from clientgo.operator.mappers import MapContext, Mapper, mapped_keys
 from clientgo.operator.metrics import ControllerMetrics
 from clientgo.operator.predicates import Predicate
@@ -185,7 +186,8 @@ class PrimaryRouter(EventRouter):
     reconciles by key (``by_key``) or wants its last state (``on_deleted``). ``deleting`` is called
     for what is being deleted, or gone.
 
-    A reconciler that wakes itself by its writes is slowed down and reported.
+    A reconciler that wakes itself by its writes is slowed down and reported. So is an object that
+    leaves the labels of the controller with one of its ``finalizers``: once it is deleted it stays.
     """
 
     def __init__(
@@ -196,9 +198,11 @@ class PrimaryRouter(EventRouter):
         by_key: bool,
         on_deleted: bool,
         deleting: Callable[[ObjectName], object],
+        finalizers: tuple[str, ...] = (),
         **options: Any,
     ) -> None:
         super().__init__(routing, source, **options)
+        self._finalizers = finalizers
         self._deleting = deleting
         self._by_key = by_key
         self._on_deleted = on_deleted
@@ -214,9 +218,25 @@ class PrimaryRouter(EventRouter):
             self._queue.deleted(ObjectName.of(event.obj), event.obj)
         else:
             self._queue.forget(ObjectName.of(event.obj))
+        if isinstance(event, DeleteEvent):
+            self._check_left(event)
         if isinstance(event, DeleteEvent) or metadata_of(event.obj).deletion_timestamp:
             # After the trigger, so that one run follows the one which this ends.
             self._deleting(ObjectName.of(event.obj))
+
+    def _check_left(self, event: DeleteEvent) -> None:
+        """Report an object that is gone here only: one with finalizers is not deleted at once."""
+        obj = event.obj
+        ours = [name for name in self._finalizers if has_finalizer(obj, name)]
+        if ours and event.final_state_known and not metadata_of(obj).deletion_timestamp:
+            _log.error(
+                "%s: %s has no longer the labels that are watched, and has the finalizer %s: once "
+                "it is deleted it stays, unless it gets the labels again, or you %s",
+                self._routing.controller,
+                ObjectName.of(obj),
+                ", ".join(ours),
+                way_out(self._routing.context.primary, obj, ours),
+            )
 
     def _echoed(self, key: ObjectName, event: ChangeEvent) -> None:
         runs, wait = self._queue.wrote_itself(key, metadata_of(event.obj).resource_version)

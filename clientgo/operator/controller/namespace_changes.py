@@ -17,16 +17,18 @@ import time
 from typing import Any, Final
 
 from clientgo.cache import HandlerFuncs, ResourceEventHandler
-from clientgo.meta import ObjectName
+from clientgo.meta import ObjectName, metadata_of
 from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.controller.parts import ControllerParts
 from clientgo.operator.controller.sources import ControllerSources
 from clientgo.operator.errors import CacheSyncTimeoutError
-from clientgo.operator.finalizers import has_finalizer
+from clientgo.operator.finalizers import has_finalizer, way_out
 from clientgo.operator.runs import RunQueue
 
 DRAIN_LIMIT: Final = 120.0
 """Real seconds that the finalizers of a namespace are waited for."""
+
+_MOST_NAMED: Final = 10
 
 _log = logging.getLogger("clientgo.operator.controller")
 
@@ -46,8 +48,7 @@ class NamespaceChanges:
             before = self._sources.namespaces
             if wanted == before:
                 return
-            if drain:
-                self._drain(wanted)
+            left = self._drain(wanted) if drain else self._left_behind(wanted)
             everything = EVERYWHERE in (before, wanted)
             changing = before ^ wanted
             self._queue.hold(lambda key: everything or key.namespace in changing)
@@ -55,6 +56,8 @@ class NamespaceChanges:
                 self._change(before, wanted)
             finally:
                 self._queue.hold(None)
+            if left:
+                self._tell_of(left)
         _log.info(
             "%s: watches %s now", self._parts.controller, ", ".join(sorted(wanted)) or "everything"
         )
@@ -83,11 +86,35 @@ class NamespaceChanges:
             except CacheSyncTimeoutError as error:
                 _log.warning("%s; it is paused until then", error)
 
-    def _drain(self, wanted: NamespaceSet) -> None:
-        """Wait until no primary that is left behind has a finalizer of the controller's."""
-        finalizer = self._parts.finalizer
-        if finalizer is None or wanted == EVERYWHERE:
-            return
+    def _left_behind(self, wanted: NamespaceSet) -> list[Any]:
+        """Return the primaries that have a finalizer of the controller's and are about to be left:
+        once they are deleted, they stay."""
+        finalizers = self._parts.finalizers
+        if not finalizers or wanted == EVERYWHERE:
+            return []
+        return [
+            obj
+            for obj in self._parts.cache.select()
+            if metadata_of(obj).namespace not in wanted
+            and self._parts.selects(obj)
+            and any(has_finalizer(obj, name) for name in finalizers)
+        ]
+
+    def _tell_of(self, left: list[Any]) -> None:
+        names = ", ".join(str(ObjectName.of(obj)) for obj in left[:_MOST_NAMED])
+        _log.error(
+            "%s: leaves %d objects with its finalizer behind, %s%s among them: once they are "
+            "deleted they stay, unless their namespace is watched again, or, for each, you %s",
+            self._parts.controller,
+            len(left),
+            names,
+            " and others" if len(left) > _MOST_NAMED else "",
+            way_out(self._parts.primary, left[0], self._parts.finalizers),
+        )
+
+    def _drain(self, wanted: NamespaceSet) -> list[Any]:
+        """Wait until no primary that is left behind has a finalizer of the controller's; return
+        those that have one after two minutes."""
         changed = threading.Event()
         cache = self._parts.cache
         anything: ResourceEventHandler[Any] = HandlerFuncs(
@@ -100,20 +127,8 @@ class NamespaceChanges:
         try:
             while True:
                 changed.clear()
-                held = [
-                    ObjectName.of(obj)
-                    for obj in cache.select()
-                    if obj.metadata.namespace not in wanted and has_finalizer(obj, finalizer)
-                ]
-                if not held:
-                    return
-                if not changed.wait(max(deadline - time.monotonic(), 0.0)):
-                    _log.warning(
-                        "%s: leaves %d objects with its finalizer behind, %s among them",
-                        self._parts.controller,
-                        len(held),
-                        held[0],
-                    )
-                    return
+                left = self._left_behind(wanted)
+                if not left or not changed.wait(max(deadline - time.monotonic(), 0.0)):
+                    return left
         finally:
             cache.unsubscribe(subscription)

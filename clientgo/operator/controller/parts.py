@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from clientgo.meta import metadata_of
+from clientgo.meta import APIResource, metadata_of
 from clientgo.meta.selectors import Selector
 from clientgo.observe.metrics import MetricsProvider
 from clientgo.operator.cache.kind_cache import KindCache
@@ -38,7 +38,8 @@ class ControllerParts(RunScope):
     ``finalizer`` is that of ``cleanup``, ``finalizers`` are all that an object must have before it
     is reconciled. ``cache`` has the primaries, perhaps beside objects that other sources want;
     ``selector`` tells which are this controller's. ``keeper`` keeps what runs compare, None if they
-    compare nothing. ``stopping`` is set when the runs have to end.
+    compare nothing. ``stopping`` is set when the runs have to end. ``removed_finalizers()`` are
+    those that any controller of the manager removes from these objects.
     """
 
     config: ControllerConfig
@@ -52,6 +53,7 @@ class ControllerParts(RunScope):
     metrics: ControllerMetrics
     deadlines: RunDeadlines
     stopping: threading.Event
+    removed_finalizers: Callable[[], Collection[str]]
 
     @property
     def has_status(self) -> bool:
@@ -83,7 +85,8 @@ class ControllerParts(RunScope):
 class Services:
     """``recorder`` gives the event recorder of a controller by its name; ``crashed`` is
     called with what must stop the manager; ``standby`` says why this process does not lead;
-    ``event_loop`` makes the loop when it is needed."""
+    ``event_loop`` makes the loop when it is needed; ``finalizers`` returns those of all controllers
+    of a kind."""
 
     client: CachedClient
     cache: ObjectCache
@@ -98,3 +101,4 @@ class Services:
     standby: Callable[[], str] = lambda: ""
     ownership: Ownership[ObjectName] | None = None
     event_loop: Callable[[], CoroutineLoop] = no_event_loop
+    finalizers: Callable[[APIResource], Collection[str]] = lambda _primary: ()

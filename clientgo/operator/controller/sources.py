@@ -48,8 +48,8 @@ class ControllerSources:
 
     ``namespaces`` is where the primaries are; the set of ``""`` alone is everywhere.
     ``default_predicates`` are those of the primaries beside the declared ones; ``deleting`` is
-    called for a primary that is being deleted, or gone. Raises ``DeclarationError`` for what cannot
-    work.
+    called for a primary that is being deleted, or gone; ``finalizers`` are the controller's. Raises
+    ``DeclarationError`` for what cannot work.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class ControllerSources:
         timers: Timers,
         default_predicates: list[Predicate],
         deleting: Callable[[ObjectName], object],
+        finalizers: tuple[str, ...],
     ) -> None:
         self.namespaces = namespaces
         self.started = False
@@ -96,7 +97,7 @@ class ControllerSources:
             *declaration.predicates,
         ]
         primary = self._primary_source()
-        self._add_locked(primary, self._primary_router(primary, shape, deleting))
+        self._add_locked(primary, self._primary_router(primary, shape, deleting, finalizers))
         own = [s.unstarted() if isinstance(s, KindSource) else s for s in declaration.sources]
         extra: Iterable[Source] = () if shape.sources is None else shape.sources(services)
         for source in (*map(_reader_of, declaration.reads), *own, *extra):
@@ -298,7 +299,11 @@ class ControllerSources:
         )
 
     def _primary_router(
-        self, primary: KindSource, shape: Shape, deleting: Callable[[ObjectName], object]
+        self,
+        primary: KindSource,
+        shape: Shape,
+        deleting: Callable[[ObjectName], object],
+        finalizers: tuple[str, ...],
     ) -> PrimaryRouter:
         return PrimaryRouter(
             self._routing,
@@ -306,6 +311,7 @@ class ControllerSources:
             by_key=shape.reconcile_key is not None,
             on_deleted=self._config.on_deleted,
             deleting=deleting,
+            finalizers=finalizers,
             mapper=primary.mapper,
             predicate=all_of(*self._primary_predicates) if self._primary_predicates else None,
             own_writes=self._own_writes_of(primary),

@@ -413,6 +413,7 @@ class Manager:
             standby=self._standby,
             ownership=ownership,
             event_loop=self._new_event_loop,
+            finalizers=self._registry.finalizers,
         )
         with self._life.lock:
             self._life.check_not_stopped()

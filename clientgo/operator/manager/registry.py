@@ -38,6 +38,13 @@ class ControllerRegistry:
         with self._lock:
             return list(self._controllers.values())
 
+    def finalizers(self, primary: APIResource) -> set[str]:
+        """Return the finalizers of all controllers of a kind."""
+        same = (
+            each for each in self.all() if each.primary.group_resource == primary.group_resource
+        )
+        return {name for controller in same for name in controller.finalizers}
+
     def settings_of(self, declaration: Declaration) -> ControllerConfig:
         """Return the settings of a controller. Raises ``ConfigError``."""
         resource = api_resource(declaration.primary)

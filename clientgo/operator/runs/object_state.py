@@ -64,7 +64,15 @@ class RunSettings:
 class SeenObject:
     """What runs noted about the object; another one of the same name starts from zero."""
 
-    __slots__ = ("_settling", "has_succeeded", "invalid_reported", "last_known", "uid", "version")
+    __slots__ = (
+        "_settling",
+        "abandoned_reported",
+        "has_succeeded",
+        "invalid_reported",
+        "last_known",
+        "uid",
+        "version",
+    )
 
     def __init__(self) -> None:
         self.uid = ""
@@ -76,6 +84,8 @@ class SeenObject:
         """The last state of a deleted object, for controllers that reconcile it once more."""
         self.invalid_reported = 0
         """The generation that was reported to users as invalid."""
+        self.abandoned_reported = False
+        """True if it was reported that nothing removes a finalizer."""
         self._settling: tuple[int, int] = (0, 0)
         """A generation, and how often in a row it was initialised."""
 

@@ -84,6 +84,13 @@ class Run:
         with self._lock:
             self.state.seen.invalid_reported = generation
 
+    def is_first_abandoned(self) -> bool:
+        """Return True once for each object: nothing removes its finalizer, which is reported."""
+        with self._lock:
+            seen = self.state.seen
+            known, seen.abandoned_reported = seen.abandoned_reported, True
+            return not known
+
     def initialised(self, generation: int) -> int:
         """Count an initialisation of a generation; return how many that makes in a row."""
         with self._lock:
