@@ -37,6 +37,8 @@ A = ObjectName("default", "a")
 class Triggers:
     """Stands for the queue."""
 
+    has_started = True
+
     def __init__(self) -> None:
         self.seen: list[tuple[ObjectName, int]] = []
 
@@ -98,6 +100,28 @@ def test_every_kind_of_event_wakes_and_what_is_only_listed_can_wait(
     routing = Routing()
     routing.router.emit(event)
     assert routing.queue.seen == [(A, priority)]
+
+
+@pytest.mark.parametrize(
+    ("event", "priority"),
+    [
+        (CreateEvent(part("a")), LOW_PRIORITY),
+        (CreateEvent(part("a", deletion_timestamp="2026-01-01T00:00:00Z")), 0),
+        (UpdateEvent(part("a"), part("a")), LOW_PRIORITY),
+        (UpdateEvent(part("a"), part("a", deletion_timestamp="2026-01-01T00:00:00Z")), 0),
+        (DeleteEvent(part("a")), LOW_PRIORITY),
+        (GenericEvent(part("a")), LOW_PRIORITY),
+        (GenericEvent(object()), LOW_PRIORITY),
+    ],
+)
+def test_what_happens_before_the_workers_start_can_wait(event: Any, priority: int) -> None:
+    """OP-CTL-06: but not what is being deleted, nor what a mapper gives a priority."""
+    routing = Routing(mapper=lambda _ctx, _obj: [A])
+    routing.queue.has_started = False
+    routing.router.emit(event)
+    routing.router.enqueue(A)
+    routing.router.enqueue(A, priority=5)
+    assert routing.queue.seen == [(A, priority), (A, LOW_PRIORITY), (A, 5)]
 
 
 class Broken(Predicate):
