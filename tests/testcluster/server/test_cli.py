@@ -103,8 +103,7 @@ def test_two_signals_end_a_command_too() -> None:
     for _ in range(2):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
-            while server.stdout.readline() != "ready\n":
-                pass
+            assert "ready\n" in iter(server.stdout.readline, "")
             server.send_signal(signal.SIGINT)
             server.send_signal(signal.SIGTERM)
 
@@ -134,8 +133,7 @@ def test_a_signal_ends_the_command_and_the_server() -> None:
     program = "import time; print('ready', flush=True); time.sleep(60)"
     with subprocess.Popen([*command, program], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        while server.stdout.readline() != "ready\n":
-            pass
+        assert "ready\n" in iter(server.stdout.readline, "")
         server.send_signal(signal.SIGTERM)
 
         assert server.wait(timeout=30) == 128 + signal.SIGTERM
