@@ -26,6 +26,7 @@ from clientgo.observe.metrics import (
     names,
 )
 from clientgo.operator.change_events import ChangeEvent, CreateEvent, DeleteEvent, UpdateEvent
+from clientgo.util.process import process_age
 
 _log = logging.getLogger("clientgo.operator.metrics")
 
@@ -61,6 +62,10 @@ RECONCILE_TIME: Final = _of_controller(
     ),
 )
 MAX_CONCURRENT: Final = _of_controller("controller_runtime_max_concurrent_reconciles", "Workers")
+STARTUP_TIME: Final = _of_controller(
+    "operator_startup_seconds",
+    "From the start of the process until the workers began, an election included",
+)
 ACTIVE_WORKERS: Final = _of_controller(
     "controller_runtime_active_workers", "Workers that process a run"
 )
@@ -179,8 +184,11 @@ class ControllerMetrics:
         self._finalizer_wait = provider.histogram(FINALIZER_WAIT, controller=controller)
         self._depths: dict[str, Gauge] = {"0": self._depth("0")}
 
-    def workers(self, count: int) -> None:
-        self._workers.set(count)
+    def started(self, workers: int) -> None:
+        """Note that the workers begin; until then there is no time of the start."""
+        self._workers.set(workers)
+        gauge = self._provider.gauge(STARTUP_TIME, controller=self._controller)
+        gauge.set(process_age())
 
     def run_began(self, key: ObjectName) -> None:
         self._active.inc()

@@ -124,6 +124,21 @@ def test_runs_are_counted_by_how_they_ended(
     assert list(counted.values()) == [2, 1, 1, 0, 1, 4, 1]
 
 
+def test_the_time_until_the_workers_began_is_known_when_they_have(
+    measured: Callable[..., World], registry: CollectorRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OP-MET-15: from the start of the process, whatever the workers had to wait for."""
+    monkeypatch.setattr("clientgo.operator.metrics.process_age", lambda: 12.5)
+    world = measured(gadget())
+    recording = Recording()
+    world.register(recording)
+    assert samples(registry, "operator_startup_seconds") == {}, "no standby has started in 0 s"
+
+    with world.running():
+        recording.wait_for_runs(1)
+        assert samples(registry, "operator_startup_seconds") == {("gadget",): 12.5}
+
+
 def test_runs_are_timed_and_workers_counted(
     measured: Callable[..., World], registry: CollectorRegistry
 ) -> None:

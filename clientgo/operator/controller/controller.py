@@ -169,7 +169,7 @@ class Controller(Generic[P]):
 
     def start_workers(self) -> None:
         count = self.config.workers
-        self.metrics.workers(count)
+        self.metrics.started(count)
         threads = min(count, ASYNC_THREADS) if self.parts.shape.is_async else None
         self.queue.start(self._cycle, count, threads=threads)
         _log.info("%s: started %d worker%s", self.name, count, "s" * (count > 1))

@@ -3,9 +3,11 @@
 - `SupervisedThread`: a thread that cannot end by an exception without a log line and a count;
 - `start_threads`: all of them or none; `ThreadStartError`: the system has refused one;
 - `renew_in_child`, `refuse_in_child`, `call_in_child`: what happens in a forked child process;
+- `process_age`: how long it has been running;
 - `ForkedProcessError`: raised in a child by what belongs to its parent.
 """
 
+from clientgo.util.process.age import process_age
 from clientgo.util.process.forks import (
     ForkedProcessError,
     call_in_child,
@@ -32,4 +34,5 @@ __all__ = [
     "generation",
     "refuse_in_child",
     "renew_in_child",
+    "process_age",
 ]
