@@ -17,11 +17,11 @@ how many changes one hand-out stands for.
 
 from clientgo.workqueue.client_go.parallelize import parallelize_until
 from clientgo.workqueue.delaying import DelayingQueue, DelayingQueueStatistics
-from clientgo.workqueue.due_heap import DueHeap
 from clientgo.workqueue.explanation import QueueStatistics
-from clientgo.workqueue.ordering import FIFO, Ordering
+from clientgo.workqueue.orderings.due_heap import DueHeap
+from clientgo.workqueue.orderings.ordering import FIFO, Ordering
+from clientgo.workqueue.orderings.priority_ordering import DEFAULT_PRIORITY
 from clientgo.workqueue.priority import LOW_PRIORITY, PriorityQueue
-from clientgo.workqueue.priority_ordering import DEFAULT_PRIORITY
 from clientgo.workqueue.queue import Queue
 from clientgo.workqueue.rate_limiters import (
     BucketRateLimiter,

@@ -23,9 +23,9 @@ from typing import Any, Final
 from clientgo.observe.metrics import MetricsProvider
 from clientgo.util.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.util.process import SupervisedThread, ThreadStartError
-from clientgo.workqueue.due_heap import DueHeap
 from clientgo.workqueue.explanation import QueueStatistics
-from clientgo.workqueue.ordering import FIFO, Ordering, T
+from clientgo.workqueue.orderings.due_heap import DueHeap
+from clientgo.workqueue.orderings.ordering import FIFO, Ordering, T
 from clientgo.workqueue.queue import Queue
 
 _log = logging.getLogger("clientgo.workqueue")

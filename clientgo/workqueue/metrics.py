@@ -1,7 +1,7 @@
 """The metrics of a named queue.
 
-Promises: client-go's seven metrics and one for delayed items. The series are removed when the
-queue has shut down and is empty. A queue without a name has none.
+Promises: client-go's seven metrics, one for delayed items, and two by flow for a fair queue. The
+series are removed when the queue has shut down and is empty. A queue without a name has none.
 
 Differs from client-go (util/workqueue, `defaultQueueMetrics`): the thread that refreshes the ages
 of processed items ends with the queue.
@@ -12,11 +12,13 @@ The queue calls everything here with its lock held, except `join`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
-from typing import Final
+from collections.abc import Callable, Hashable
+from typing import Any, Final
 
 from clientgo.observe.metrics import (
     NO_METRICS,
+    Gauge,
+    Histogram,
     Instrument,
     MetricsProvider,
     default_provider,
@@ -27,6 +29,12 @@ from clientgo.util.process import SupervisedThread
 
 REFRESH_INTERVAL: Final = 0.5
 """Seconds between two refreshes of the ages of items being processed, as in client-go."""
+
+MOST_FLOWS: Final = 100
+"""Flows that have series of their own, those that come first; a histogram is a dozen series."""
+
+OTHER_FLOWS: Final = "<other>"
+"""The label of the flows that came later."""
 
 
 class QueueMetrics:
@@ -60,6 +68,9 @@ class QueueMetrics:
             self._retries,
             self._delayed,
         ]
+        self._name = name
+        self._provider = provider
+        self._flows: FlowMetrics | None = None
         self._clock = clock
         self._added_at: dict[Hashable, float] = {}
         self._taken_at: dict[Hashable, float] = {}
@@ -90,11 +101,17 @@ class QueueMetrics:
             return None
         return cls(name, provider, clock, stop_requested)
 
+    def show_flows(self, flow: Callable[[Any], str]) -> None:
+        """Report by flow too, from now on."""
+        self._flows = FlowMetrics(self._name, self._provider, flow)
+
     def added(self, item: Hashable) -> None:
         """An add was accepted, of a listed item or one being processed."""
         self._adds.inc()
         self._depth.inc()
         self._added_at[item] = self._clock.monotonic()
+        if self._flows is not None:
+            self._flows.added(item)
 
     def taken(self, item: Hashable) -> None:
         """A worker took an item."""
@@ -104,6 +121,8 @@ class QueueMetrics:
         added_at = self._added_at.pop(item, None)
         if added_at is not None:
             self._latency.observe(now - added_at)
+        if self._flows is not None:
+            self._flows.taken(item, None if added_at is None else now - added_at)
 
     def finished(self, item: Hashable) -> None:
         """A worker gave an item back."""
@@ -142,6 +161,8 @@ class QueueMetrics:
         instruments, self._instruments = self._instruments, []
         for instrument in instruments:
             instrument.remove()
+        if self._flows is not None:
+            self._flows.remove()
 
     def _keep_refreshing(self) -> None:
         next_refresh = self._clock.monotonic() + REFRESH_INTERVAL
@@ -159,3 +180,49 @@ class QueueMetrics:
         ages = [now - taken_at for taken_at in self._taken_at.values()]
         self._unfinished.set(sum(ages))
         self._longest.set(max(ages, default=0.0))
+
+
+class FlowMetrics:
+    """The instruments of the flows of a fair queue; the first `MOST_FLOWS` have their own."""
+
+    def __init__(
+        self, name: str, provider: MetricsProvider, flow: Callable[[Hashable], str]
+    ) -> None:
+        self._name = name
+        self._provider = provider
+        self._flow = flow
+        self._instruments: dict[str, tuple[Gauge, Histogram]] = {}
+
+    def added(self, item: Hashable) -> None:
+        """An add was accepted."""
+        depth, _ = self._of(item)
+        depth.inc()
+
+    def taken(self, item: Hashable, waited: float | None) -> None:
+        """A worker took an item, which has waited so many seconds."""
+        depth, latency = self._of(item)
+        depth.dec()
+        if waited is not None:
+            latency.observe(waited)
+
+    def remove(self) -> None:
+        """Take the series out of what is exported. Idempotent."""
+        instruments, self._instruments = self._instruments, {}
+        for depth, latency in instruments.values():
+            depth.remove()
+            latency.remove()
+
+    def _of(self, item: Hashable) -> tuple[Gauge, Histogram]:
+        flow = self._flow(item)
+        found = self._instruments.get(flow)
+        if found is None and len(self._instruments) >= MOST_FLOWS:
+            flow = OTHER_FLOWS
+            found = self._instruments.get(flow)
+        if found is None:
+            found = self._instruments[flow] = (
+                self._provider.gauge(names.WORKQUEUE_FLOW_DEPTH, name=self._name, flow=flow),
+                self._provider.histogram(
+                    names.WORKQUEUE_FLOW_QUEUE_DURATION, name=self._name, flow=flow
+                ),
+            )
+        return found

@@ -41,6 +41,11 @@ class QueueObserver:
         """Who asked for an operation that the lock's holder does, by name."""
         self.is_active: Final = self._metrics is not None or self._trace is not None
 
+    def show_flows(self, flow: Callable[[Any], str]) -> None:
+        """Show from now on to which flow an item belongs. Called before the queue is used."""
+        if self._metrics is not None:
+            self._metrics.show_flows(flow)
+
     def added(self, item: Hashable, before: State | None) -> None:
         """Show an add of an item that had the state `before`."""
         if self._trace is not None:

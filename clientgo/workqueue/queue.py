@@ -28,8 +28,8 @@ from clientgo.util.process import generation, refuse_in_child
 from clientgo.workqueue.explanation import ItemExplanation, QueueStatistics
 from clientgo.workqueue.lock import LockedOperations
 from clientgo.workqueue.observer import QueueObserver
-from clientgo.workqueue.ordering import FIFO, Ordering, T
-from clientgo.workqueue.states import DIRTY, NOTHING, PROCESSING, READY, Items
+from clientgo.workqueue.orderings.ordering import FIFO, NOTHING, Ordering, T
+from clientgo.workqueue.states import DIRTY, PROCESSING, READY, Items
 
 _log = logging.getLogger("clientgo.workqueue")
 

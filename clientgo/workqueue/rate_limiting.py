@@ -15,7 +15,7 @@ from clientgo.observe.metrics import MetricsProvider
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.workqueue.delaying import DelayingQueue
 from clientgo.workqueue.explanation import ItemExplanation
-from clientgo.workqueue.ordering import Ordering, T
+from clientgo.workqueue.orderings.ordering import Ordering, T
 from clientgo.workqueue.rate_limiters import RateLimiter, default_controller_rate_limiter
 
 

@@ -15,12 +15,9 @@ import enum
 import logging
 from typing import Any, Final, Generic
 
-from clientgo.workqueue.ordering import Ordering, T
+from clientgo.workqueue.orderings.ordering import NOTHING, Ordering, T
 
 _log = logging.getLogger("clientgo.workqueue")
-
-NOTHING: Final[Any] = object()
-"""Where there is no item."""
 
 
 class State(enum.Enum):

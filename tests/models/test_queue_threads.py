@@ -38,11 +38,16 @@ def make_limiter() -> ItemExponentialFailureRateLimiter[str]:
     return ItemExponentialFailureRateLimiter(0.0001, 0.001)
 
 
+def flow(key: str) -> str:
+    return key.rpartition("/")[0] or key[-1]
+
+
 QUEUES = [
     pytest.param(Queue, id="Queue"),
     pytest.param(DelayingQueue, id="DelayingQueue"),
     pytest.param(lambda: RateLimitingQueue(make_limiter()), id="RateLimitingQueue"),
     pytest.param(lambda: PriorityQueue(make_limiter()), id="PriorityQueue"),
+    pytest.param(lambda: PriorityQueue(make_limiter(), fair_by=flow), id="fair PriorityQueue"),
 ]
 
 

@@ -17,6 +17,10 @@ ADDS = 500
 THREADS = 4
 
 
+def fair_queue() -> PriorityQueue[int]:
+    return PriorityQueue(fair_by=lambda key: str(key % 2))
+
+
 class Watched(Queue[str]):
     """Counts the threads that had to wait for the lock."""
 
@@ -50,7 +54,7 @@ def frequent_switches() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("frequent_switches")
-@pytest.mark.parametrize("make", [Queue, RateLimitingQueue, PriorityQueue])
+@pytest.mark.parametrize("make", [Queue, RateLimitingQueue, PriorityQueue, fair_queue])
 def test_workers_see_every_add_and_no_item_twice_at_a_time(
     make: Callable[[], Queue[int]],
 ) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from clientgo.workqueue.due_heap import DueHeap
+from clientgo.workqueue.orderings.due_heap import DueHeap
 
 
 def test_an_item_keeps_its_earliest_instant() -> None:

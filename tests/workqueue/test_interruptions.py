@@ -18,7 +18,12 @@ from clientgo.workqueue import FIFO, DelayingQueue, PriorityQueue, Queue, RateLi
 from tests.background import Background
 from tests.observe.metrics.recording import RecordingProvider
 
-QUEUES = [Queue, DelayingQueue, RateLimitingQueue, PriorityQueue]
+
+def fair_queue() -> PriorityQueue[int]:
+    return PriorityQueue(fair_by=lambda key: str(key % 3))
+
+
+QUEUES = [Queue, DelayingQueue, RateLimitingQueue, PriorityQueue, fair_queue]
 KEYS = range(7)
 
 
@@ -98,12 +103,16 @@ STATES: dict[str, Callable[[PriorityQueue[OddKey], OddKey], object]] = {
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("raises", [ValueError, Interrupt])
+@pytest.mark.parametrize("fair_by", [None, lambda key: key.name[-1]])
 def test_a_key_that_raises_once_leaves_the_queue_usable(
-    operation: str, state: str, raises: type[BaseException]
+    fair_by: Callable[[OddKey], str] | None,
+    operation: str,
+    state: str,
+    raises: type[BaseException],
 ) -> None:
     """FIELD-73. At whatever use of the key's hash and equality it raises."""
     for uses in range(12):
-        queue: PriorityQueue[OddKey] = PriorityQueue(clock=FakeClock())
+        queue: PriorityQueue[OddKey] = PriorityQueue(clock=FakeClock(), fair_by=fair_by)
         odd, other = OddKey("odd"), OddKey("other")
         STATES[state](queue, odd)
         queue.add(other, priority=-5)

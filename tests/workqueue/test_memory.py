@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -71,9 +71,10 @@ def test_a_queued_key_costs_little_and_leaves_nothing_behind(name: str, limit: i
     assert worker.result() == (None, True)
 
 
-def test_priorities_leave_nothing_behind() -> None:
+@pytest.mark.parametrize("fair_by", [None, lambda key: key, lambda key: key.partition("/")[0]])
+def test_priorities_and_flows_leave_nothing_behind(fair_by: Callable[[str], str] | None) -> None:
     clock = FakeClock()
-    queue: PriorityQueue[str] = PriorityQueue(clock=clock)
+    queue: PriorityQueue[str] = PriorityQueue(clock=clock, fair_by=fair_by)
     before = allocated()
     for number, key in enumerate(KEYS):
         queue.add(key, priority=number % 3)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clientgo.workqueue import FIFO
-from clientgo.workqueue.states import DIRTY, NOTHING, PROCESSING, READY, Items, State
+from clientgo.workqueue.orderings.ordering import NOTHING
+from clientgo.workqueue.states import DIRTY, PROCESSING, READY, Items, State
 
 
 def items_of(states: dict[str, State], listed: str) -> Items[str]:

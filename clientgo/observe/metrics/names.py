@@ -3,7 +3,8 @@
 Promises what component-base registers for client-go, so that dashboards and alerts work.
 
 Differs from client-go: reflector metrics (removed there in 1.14) are labelled by resource and
-removed with their reflector; `WORKQUEUE_DELAYED_ITEMS` and `THREAD_FAILURES` are ours.
+removed with their reflector; `WORKQUEUE_DELAYED_ITEMS`, `WORKQUEUE_FLOW_DEPTH`,
+`WORKQUEUE_FLOW_QUEUE_DURATION` and `THREAD_FAILURES` are ours.
 
 Source: k8s.io/component-base/metrics/prometheus.
 """
@@ -57,6 +58,15 @@ WORKQUEUE_LONGEST_RUNNING: Final = Metric(
 WORKQUEUE_RETRIES: Final = Metric("workqueue_retries_total", "Adds with a delay", _QUEUE)
 WORKQUEUE_DELAYED_ITEMS: Final = Metric(
     "workqueue_delayed_items", "Items whose delay has not passed yet", _QUEUE
+)
+WORKQUEUE_FLOW_DEPTH: Final = Metric(
+    "workqueue_flow_depth", "Adds of a flow that no worker has taken yet", ("name", "flow")
+)
+WORKQUEUE_FLOW_QUEUE_DURATION: Final = Metric(
+    "workqueue_flow_queue_duration_seconds",
+    "How long an item of a flow waited from its add until a worker took it",
+    ("name", "flow"),
+    _QUEUE_SECONDS,
 )
 
 THREAD_FAILURES: Final = Metric(

@@ -14,9 +14,8 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any, Final
 
 from clientgo.util.clock import Clock, monotonic_ns, nanoseconds
-from clientgo.workqueue.due_heap import DueHeap
-from clientgo.workqueue.ordering import T
-from clientgo.workqueue.states import NOTHING
+from clientgo.workqueue.orderings.due_heap import DueHeap
+from clientgo.workqueue.orderings.ordering import NOTHING, T
 
 DEFAULT_PRIORITY: Final = 0
 """The priority of an item that was given none."""
@@ -26,10 +25,45 @@ _TURNS: Final = 9
 few changes find none of it before them, and many changes leave it a tenth of the turns."""
 
 
+class Priorities(dict[T, int]):
+    """The priorities that differ from the default, of all items that the queue knows."""
+
+    __slots__ = ()
+
+    def of(self, item: T) -> int:
+        return self.get(item, DEFAULT_PRIORITY)
+
+    def put(self, item: T, priority: int) -> None:
+        if priority == DEFAULT_PRIORITY:
+            self.pop(item, None)
+        else:
+            self[item] = priority
+
+
+class BackgroundTurns:
+    """Counts the turns of other work while background work is ready, which gets one in ten."""
+
+    __slots__ = ("_others",)
+
+    def __init__(self) -> None:
+        self._others = 0
+        """How many items in a row came out while background work was ready."""
+
+    def is_next(self, *, has_waited: bool) -> bool:
+        """Return True if background work is next; `has_waited` longer than the other work."""
+        is_next = has_waited and self._others >= _TURNS
+        self._others = 0 if is_next else self._others + 1
+        return is_next
+
+    def had_one(self) -> None:
+        """Note that background work came out because there was no other."""
+        self._others = 0
+
+
 class PriorityOrdering(DueHeap[T]):
     """Lists items by the instant of their arrival, moved by their priority."""
 
-    __slots__ = ("_ageing_ns", "_background", "_before_background", "_now_ns", "priorities")
+    __slots__ = ("_ageing_ns", "_background", "_background_turns", "_now_ns", "priorities")
 
     def __init__(self, ageing: float, clock: Clock) -> None:
         super().__init__()
@@ -37,15 +71,13 @@ class PriorityOrdering(DueHeap[T]):
         self._now_ns = monotonic_ns(clock)
         self._background: list[list[Any]] = []
         """The heap of items of negative priority."""
-        self._before_background = 0
-        """How many items in a row came out while background work was ready."""
-        self.priorities: dict[T, int] = {}
-        """The priorities that differ from the default, of all items that the queue knows."""
+        self._background_turns = BackgroundTurns()
+        self.priorities: Priorities[T] = Priorities()
 
     def push(self, item: T, /) -> None:
         turn_ns, heap = self._now_ns(), self._heap
         if self.priorities:
-            priority = self.priority(item)
+            priority = self.priorities.of(item)
             turn_ns -= priority * self._ageing_ns
             if priority < DEFAULT_PRIORITY:
                 heap = self._background
@@ -66,41 +98,37 @@ class PriorityOrdering(DueHeap[T]):
     def touch(self, item: T, /) -> None:
         """Leave the item where it is: `set_priority` has moved it if need be."""
 
-    def priority(self, item: T) -> int:
-        return self.priorities.get(item, DEFAULT_PRIORITY)
-
     def set_priority(self, item: T, priority: int) -> None:
         """Give `item` a priority, higher than before if it is listed."""
         before = self.get(item)
         if before is not None:
-            turn_ns = before[0] - (priority - self.priority(item)) * self._ageing_ns
-            entry = [turn_ns, next(self._numbers), item]
+            levels = priority - self.priorities.of(item)
+            entry = [before[0] - levels * self._ageing_ns, next(self._numbers), item]
             heap = self._heap if priority >= DEFAULT_PRIORITY else self._background
             self[item] = entry  # no call from here to the next line's, as in `put`
             heappush(heap, entry)
             before[2] = NOTHING
             self._drop_old()
-        if priority == DEFAULT_PRIORITY:
-            self.priorities.pop(item, None)
-        else:
-            self.priorities[item] = priority
+        self.priorities.put(item, priority)
 
     def forget(self, item: T) -> None:
+        """Forget the priority of an item that the queue does not know any more."""
         self.priorities.pop(item, None)
 
     def depths(self) -> dict[int, int]:
         """Return how many items are listed, by priority."""
-        return dict(Counter(map(self.priority, self)))
+        return dict(Counter(map(self.priorities.of, self)))
 
     def clear(self) -> None:
         super().clear()
         self._background = []
 
     def repair(self) -> None:
+        background = set(map(id, self._background))  # what an item's hash raises must not end this
         super().repair()
         heaps: tuple[list[list[Any]], list[list[Any]]] = ([], [])
         for entry in self._heap:
-            heaps[self.priority(entry[2]) < DEFAULT_PRIORITY].append(entry)
+            heaps[id(entry) in background].append(entry)
         self._heap, self._background = heaps
         heapify(self._background)
         heapify(self._heap)
@@ -115,11 +143,11 @@ class PriorityOrdering(DueHeap[T]):
         for heap in (background, others):
             while heap and heap[0][2] is NOTHING:
                 heappop(heap)
-        has_its_turn = self._before_background >= _TURNS
-        if background and (not others or (has_its_turn and background[0] < others[0])):
-            self._before_background = 0
+        if not others:
+            self._background_turns.had_one()
             return background
-        self._before_background += 1
+        if background and self._background_turns.is_next(has_waited=background[0] < others[0]):
+            return background
         return others
 
     def release(self) -> None:

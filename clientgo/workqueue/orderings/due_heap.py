@@ -14,13 +14,10 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Hashable
 from heapq import heapify, heappop, heappush
-from typing import Any, TypeVar
+from typing import Any
 
-from clientgo.workqueue.states import NOTHING
-
-T = TypeVar("T", bound=Hashable)
+from clientgo.workqueue.orderings.ordering import NOTHING, T
 
 _log = logging.getLogger("clientgo.workqueue")
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
-from typing import Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 T = TypeVar("T", bound=Hashable)
+
+NOTHING: Final[Any] = object()
+"""Where there is no item."""
 
 
 class Ordering(Protocol[T]):

@@ -1,0 +1,1 @@
+"""Which of the items that are ready is next."""
