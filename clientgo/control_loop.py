@@ -57,7 +57,7 @@ from clientgo.sharding import (
     shard_member,
     work_in_shards,
 )
-from clientgo.workqueue import RateLimitingQueue, run_workers
+from clientgo.workqueue import PriorityQueue, RateLimitingQueue, run_workers
 
 R = TypeVar("R", bound=Resource)
 
@@ -84,6 +84,8 @@ class ControlLoop:
     all processes that have the same lease and number work, and share the keys. ``health`` and
     ``metrics`` are addresses such as ``":8081"``: serve ``/healthz`` and ``/readyz``, and
     ``/metrics``.
+    ``fair_by``, a function from a key to the name of its flow, keeps the keys of one flow from
+    delaying those of others: ``fair_by=lambda key: key.namespace``.
     ``debug`` serves :mod:`clientgo.observe.debug` beside the metrics: it shows names of objects,
     errors and stacks. The parts are public and can be used beside this class: ``queue``,
     ``factory``.
@@ -108,6 +110,7 @@ class ControlLoop:
         health: str = "",
         metrics: str = "",
         debug: bool = False,
+        fair_by: Callable[[ObjectName], str] | None = None,
         recorder: EventRecorder | None = None,
         informer_name: InformerName | None = None,
         informer_queue: QueueChoice = DELTA_FIFO,
@@ -119,7 +122,11 @@ class ControlLoop:
 
             set_default_provider(PrometheusProvider())  # before the parts that count are made
         self.name = name
-        self.queue: RateLimitingQueue[ObjectName] = RateLimitingQueue(name=name)
+        self.queue: RateLimitingQueue[ObjectName] = (
+            RateLimitingQueue(name=name)
+            if fair_by is None
+            else PriorityQueue(name=name, fair_by=fair_by)
+        )
         self.factory = SharedInformerFactory(
             client, resync, namespace=namespace, informer_name=informer_name, queue=informer_queue
         )

@@ -383,3 +383,13 @@ def test_the_connections_of_its_leases_are_closed_at_the_end(
         assert synced.wait(30)
         assert closed == []
     assert closed == [purpose]
+
+
+def test_its_keys_can_take_turns_by_namespace(kube_client: Client) -> None:
+    loop = ControlLoop(kube_client, "test", fair_by=lambda key: key.namespace)
+    for number in range(100):
+        loop.queue.add(ObjectName("many", str(number)))
+    loop.queue.add(ObjectName("one", "a"))
+
+    assert "one" in [loop.queue.get()[0].namespace for _ in range(2)]
+    loop.queue.shut_down()

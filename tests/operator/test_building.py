@@ -371,3 +371,14 @@ def test_what_is_no_source_is_refused_with_what_to_do(world: World) -> None:
     """A source is a subclass of Source; another object may lack half of it."""
     with pytest.raises(DeclarationError, match="is no source; subclass Source"):
         world.manager.controller(Gadget).source(cast(Any, object())).build(Recording())
+
+
+@pytest.mark.parametrize(("fair", "first"), [(True, ["many", "one"]), (False, ["many", "many"])])
+def test_a_controller_can_let_namespaces_take_turns(
+    make_world: Callable[..., World], fair: bool, first: list[str]
+) -> None:
+    queue = make_world().register(Recording(), fair_namespaces=fair).queue
+    for namespace, name in (("many", "a"), ("many", "b"), ("many", "c"), ("one", "d")):
+        queue.trigger(ObjectName(namespace, name))
+
+    assert [queue._queue.get()[0].namespace for _ in range(2)] == first

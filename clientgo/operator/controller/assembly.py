@@ -7,6 +7,7 @@ Promises that a declaration which cannot work is refused here, before anything h
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from clientgo.meta import APIResource
@@ -64,6 +65,7 @@ def controller_of(
         ownership=services.ownership,
         on_crash=services.crashed,
         metrics=queue_metrics(name, services.metrics),
+        fair_by=attrgetter("namespace") if config.fair_namespaces else None,
         clock=clock,
     )
     sources = ControllerSources(

@@ -126,12 +126,13 @@ class ControllerConfig:
     keep failing. ``generation_aware``: status updates are not worth a run;
     ``default_filter`` False drops the whole default predicate. ``on_deleted``: run once more when
     the object is gone. ``retry`` is a policy, or the class or name of one; ``rate_limit``: see that
-    module. ``max_interval``: every object runs at least this often, None for never.
-    ``reconcile_timeout``: a run that takes longer has failed; ``cancel_on_deletion``: the deletion
-    of its object ends a run too, and the clean-up follows. ``recover`` False: an exception stops
-    the manager. ``needs_leadership``: runs in one process only; ``warmup``: but its caches are
-    filled before. ``reporter`` reports to users how runs end, None: nothing does. ``extra`` is for
-    retry policies that are built from settings.
+    module. ``fair_namespaces``: the objects of one namespace do not delay those of another, see
+    :class:`~clientgo.workqueue.PriorityQueue`. ``max_interval``: every object runs at least this
+    often, None for never. ``reconcile_timeout``: a run that takes longer has failed;
+    ``cancel_on_deletion``: the deletion of its object ends a run too, and the clean-up follows.
+    ``recover`` False: an exception stops the manager. ``needs_leadership``: runs in one process
+    only; ``warmup``: but its caches are filled before. ``reporter`` reports to users how runs end,
+    None: nothing does. ``extra`` is for retry policies that are built from settings.
     """
 
     name: str = ""
@@ -145,6 +146,7 @@ class ControllerConfig:
     on_deleted: bool = False
     retry: RetryPolicy = field(default_factory=exponential)
     rate_limit: RateLimit | None = None
+    fair_namespaces: bool = False
     max_interval: float | None = TEN_HOURS
     reconcile_timeout: float | None = None
     cancel_on_deletion: bool = False
@@ -195,6 +197,7 @@ class ControllerSettings(TypedDict, total=False):
     on_deleted: bool
     retry: RetryPolicy | type[RetryPolicy] | str
     rate_limit: RateLimit | None
+    fair_namespaces: bool
     max_interval: Duration | None
     reconcile_timeout: Duration | None
     cancel_on_deletion: bool

@@ -66,6 +66,7 @@ class RunQueue:
         ownership: Ownership[ObjectName] | None = None,
         on_crash: Callable[[BaseException], object] | None = None,
         metrics: MetricsProvider | None = None,
+        fair_by: Callable[[ObjectName], str] | None = None,
         clock: Clock = REAL_CLOCK,
     ) -> None:
         self.name = name
@@ -84,7 +85,7 @@ class RunQueue:
         """Taken before that of the queue below."""
         self._states: dict[ObjectName, ObjectState] = {}
         self._queue: PriorityQueue[ObjectName] = PriorityQueue(
-            ageing=_AGEING, name=name, metrics=metrics, clock=clock
+            ageing=_AGEING, fair_by=fair_by, name=name, metrics=metrics, clock=clock
         )
         self._workers: Workers | None = None
         self._paused = False

@@ -27,13 +27,13 @@ Answer = Callable[[Run], object]
 class Engine:
     """A run queue on a fake clock; ``answer`` ends each run, and ``runs`` has instant and name."""
 
-    def __init__(self, answer: Answer | None = None, **settings: Any) -> None:
+    def __init__(self, answer: Answer | None = None, fair_by: Any = None, **settings: Any) -> None:
         self.clock = FakeClock(start=START)
         self.runs: list[tuple[float, str]] = []
         self.priorities: list[int] = []
         self._answer = answer or (lambda run: run.succeeded())
         settings.setdefault("retry", retry.generic())
-        self.queue = RunQueue("test", RunSettings(**settings), clock=self.clock)
+        self.queue = RunQueue("test", RunSettings(**settings), fair_by=fair_by, clock=self.clock)
 
     def start(self, workers: int = 1) -> Engine:
         self.queue.start(self._work, workers)
@@ -418,3 +418,16 @@ def test_deleted_objects_of_a_shard_that_is_taken_run() -> None:
     clock.wait_for(lambda: len(ran) == 2)
     queue.stop()
     assert ran == [(A, "last state"), (B, None)]
+
+
+def test_objects_of_flows_take_turns() -> None:
+    engine = Engine(fair_by=lambda key: key.namespace)
+    for name in ("a", "b", "c"):
+        engine.queue.trigger(ObjectName("many", name))
+    engine.queue.trigger(ObjectName("one", "z"))
+
+    engine.start()
+    engine.settle()
+
+    assert [name for _, name in engine.runs] == ["a", "z", "b", "c"]
+    engine.queue.stop()
