@@ -9,7 +9,7 @@ from benchmarks.grid import Grid
 from clientgo.testing import bench
 from clientgo.testing.bench.measure import Side
 
-OURS = ("Queue", "RateLimitingQueue", "PriorityQueue")
+OURS = ("Queue", "RateLimitingQueue", "PriorityQueue", "PriorityQueue, fair")
 TEXTBOOK = "textbook Condition queue"
 PEERS = ("queue.Queue", "queue.SimpleQueue", TEXTBOOK)
 STANDARD_PRIORITY = "queue.PriorityQueue"

@@ -74,15 +74,15 @@ class ConditionQueue:
             self._condition.notify_all()
 
 
-def _namespace(key: str) -> str:
-    return key.partition("/")[0]
+def _fair_queue() -> PriorityQueue[str]:
+    return PriorityQueue(fair_by=lambda key: key.partition("/")[0])
 
 
 KEYED: Final[Mapping[str, Callable[[], Any]]] = {
     "Queue": Queue,
     "RateLimitingQueue": RateLimitingQueue,
     "PriorityQueue": PriorityQueue,
-    "PriorityQueue, fair": lambda: PriorityQueue(fair_by=_namespace),
+    "PriorityQueue, fair": _fair_queue,
     "textbook Condition queue": ConditionQueue,
 }
 PEERS: Final[Mapping[str, Callable[[], Any]]] = {
