@@ -158,12 +158,14 @@ class ResourceClient(Generic[T]):
         """Store a new object and return it as stored.
 
         With ``subresource`` and ``name`` something is created under an existing object, as an
-        Eviction is.
+        Eviction is. One that a disruption budget does not allow yet is not retried.
         """
         plain = self._plain(obj, subresource)
         request = self._request("POST", plain).resource(self.resource.plural)
         if subresource:
             request.name(name).subresource(*subresource.split("/"))
+        if subresource == "eviction":
+            request.max_retries(0)  # its 429 does not say that the server is busy
         self._write_options(request, field_manager, dry_run, field_validation)
         request.body(encode_plain(plain))
         created: T

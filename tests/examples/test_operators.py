@@ -53,6 +53,14 @@ from tests.examples.running import ROOT, Running, kubeconfig_of, printed_by
             ],
         ),
         (
+            "drain_node",
+            [
+                "two pods run on each node",
+                "the first takes no new pods",
+                "all of them run on the other",
+            ],
+        ),
+        (
             "from_kopf",
             [
                 "create: Hello, world",

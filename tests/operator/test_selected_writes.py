@@ -27,12 +27,12 @@ def secret(name: str, type_: str = "kubernetes.io/tls") -> Secret:
 
 
 @contextmanager
-def lagging(world: World, kind: Any) -> Iterator[Any]:
-    """A cached client; the watch of a kind brings nothing any more."""
-    reading(world, kind)
+def lagging(world: World, *kinds: Any) -> Iterator[Any]:
+    """A cached client; the watches bring nothing any more of these kinds."""
+    reading(world, *kinds)
     with world.running():
-        (cache,) = [c for c in world.manager.cache.caches() if c.resource.kind == kind.__name__]
-        cache.stop()
+        for kind in kinds:
+            world.manager.cache.declare(kind).stop()
         yield world.manager.client
 
 

@@ -54,8 +54,8 @@ class Subscription:
 class KindCache:
     """Thread-safe. ``source(namespace, labels)`` returns what lists and watches.
 
-    ``project`` makes of a written object what the cache would have of it. ``on_crash`` is called
-    with what an informer does not recover from.
+    ``project`` makes of a written object what the cache would have of it, of its own; None if it
+    cannot tell. ``on_crash`` is called with what an informer does not recover from.
     """
 
     def __init__(
@@ -66,7 +66,8 @@ class KindCache:
         scope: KindScope,
         *,
         name: str,
-        project: Callable[[Any], Any] | None = None,
+        project: Callable[[Any], Any | None] = deep_copy,
+        is_projected: bool = False,
         metrics: MetricsProvider | None = None,
         clock: Clock = REAL_CLOCK,
         on_crash: Callable[[BaseException], object] | None = None,
@@ -96,7 +97,7 @@ class KindCache:
             indexes=self.indexes,
             recovered=self._recovered,
             on_crash=on_crash,
-            is_projected=project is not None,
+            is_projected=is_projected,
             metrics=instruments,
             clock=clock,
         )
@@ -298,8 +299,9 @@ class KindCache:
             self.own_writes.left(obj)
             return
         scope = self.scope.of(namespace)
-        # The caller may go on to change what the write returned; what is remembered must not.
-        cached = deep_copy(obj if self._project is None else self._project(obj))
+        cached = self._project(obj)
+        if cached is None:
+            return
         if scope.transform is not None:
             cached = scope.transform(cached)
         self.own_writes.wrote(cached, writer, sent)

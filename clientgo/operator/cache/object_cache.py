@@ -12,17 +12,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from clientgo.cache import ResourceEventHandler
 from clientgo.client import Client, ResourceListWatch, selecting
 from clientgo.meta import (
     APIResource,
+    Codec,
     ObjectName,
     PartialObjectMetadata,
+    Unstructured,
     deep_copy,
+    encode_plain,
     metadata_of,
     resource_of,
+    to_plain,
 )
 from clientgo.meta.selectors import Selector
 from clientgo.observe.metrics import MetricsProvider
@@ -325,7 +330,8 @@ class ObjectCache:
             source,
             scope,
             name=resource.group_resource,
-            project=_header if projection == "metadata" else None,
+            project=_header if projection == "metadata" else partial(_as_cached, client.type),
+            is_projected=projection == "metadata",
             metrics=self._metrics,
             clock=self._clock,
             on_crash=self._on_crash,
@@ -354,7 +360,20 @@ def _cache_name(kind: Kind) -> _CacheName:
 def _header(obj: Any) -> PartialObjectMetadata:
     """What a cache of metadata would have of an object."""
     header: PartialObjectMetadata = PartialObjectMetadata(metadata=metadata_of(obj))
-    return header
+    return deep_copy(header)
+
+
+def _as_cached(cached: type[Any], obj: Any) -> Any | None:
+    """What a cache of a type would have of an object, which another type may have written; None for
+    one in another version. It is a copy, because the caller may change what a write returned."""
+    if type(obj) is cached:
+        return deep_copy(obj)
+    plain = to_plain(obj)
+    if cached is Unstructured:
+        return Unstructured.from_dict(plain)
+    if plain.get("apiVersion") != resource_of(cached).api_version:
+        return None
+    return Codec(cached).decode(encode_plain(plain))
 
 
 _METADATA_FIELDS: Mapping[str, Callable[[Any], str]] = {

@@ -25,9 +25,10 @@ from clientgo.meta import (
     PartialObjectMetadata,
     Unstructured,
     resource_of,
+    to_plain,
 )
 from clientgo.observe.metrics import NO_METRICS, MetricsProvider
-from clientgo.operator.cache.object_cache import ObjectCache
+from clientgo.operator.cache.object_cache import ObjectCache, api_resource
 from clientgo.operator.client.sent_writes import SentWrites
 from clientgo.operator.errors import CancelledError, OperatorError
 from clientgo.record.lru_cache import LRUCache
@@ -139,15 +140,16 @@ class ConfiguredClient:
         subresource: str,
         send: Callable[[dict[str, Any]], Any],
         sent: Any = None,
+        body: Any = None,
     ) -> S:
         """Make one write: ``send`` is given the options of the request, and returns its answer.
 
-        ``sent`` are the fields of a write that is on no condition.
+        ``sent`` are the fields of a write that is on no condition; ``body`` is what is created
+        under ``obj``.
         """
-        self._before_write(verb, obj)
+        self._before_write(verb, obj if body is None else body)
         options = self._options
-        remembers = not options.dry_run and subresource in ("", "status")
-        writer = options.writer() if remembers and options.writer else None
+        writer = options.writer() if options.writer and not options.dry_run else None
         kind = kind_of(obj)
         with self._cache.writing(kind, writer), self._until_stopped() as stop:
             answer: S = send(
@@ -158,7 +160,7 @@ class ConfiguredClient:
                     "stop": stop,
                 }
             )
-            if remembers:
+            if not options.dry_run and (subresource in ("", "status") or _is_of(kind, answer)):
                 self._cache.wrote(kind, answer, writer, sent)
             return answer
 
@@ -182,6 +184,16 @@ def kind_of(obj: Any) -> Any:
         return APIResource(group=group, version=version, kind=obj.kind, plural="")
     resource_of(type(obj))
     return type(obj)
+
+
+def _is_of(kind: Any, answer: Any) -> bool:
+    """Return True if the answer about a subresource is the whole object, in a new version: of
+    ``resize`` it is, of ``scale`` it is a Scale, and of ``eviction`` a Status."""
+    if not isinstance(answer, Unstructured) and not isinstance(kind, type):
+        return False
+    resource, plain = api_resource(kind), to_plain(answer)
+    is_same = (plain.get("apiVersion"), plain.get("kind")) == (resource.api_version, resource.kind)
+    return is_same and bool(answer.metadata.resource_version)
 
 
 REMEMBERED: Final = 1000

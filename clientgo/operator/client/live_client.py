@@ -14,7 +14,14 @@ from enum import Enum
 from typing import Any, Final, TypeVar, Unpack
 
 from clientgo.client import PatchKind
-from clientgo.meta import NotFoundError, ObjectName, StatusError, metadata_of, to_plain
+from clientgo.meta import (
+    NotFoundError,
+    ObjectName,
+    StatusError,
+    Unstructured,
+    metadata_of,
+    to_plain,
+)
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.client.configured_client import AnyKind, kind_of
 from clientgo.operator.client.differences import (
@@ -147,10 +154,25 @@ class LiveClient(WritingClient):
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
-    """A part of objects that has its own requests."""
+    """A part of objects that has its own requests.
+
+    What they return is remembered for the caches if it is the object itself.
+    """
 
     client: LiveClient
     name: str
+
+    def get(self, obj: Any) -> Unstructured:
+        """Read the part at the API server: the Scale of a Deployment, for example."""
+        return self.client._get_below(obj, self.name)
+
+    def create(self, obj: Any, body: Any) -> Unstructured:
+        """Create an Eviction, TokenRequest or Binding for an object; return what is answered.
+
+        ``body`` says its ``apiVersion`` and ``kind``; it gets the name of ``obj`` if it has none.
+        An eviction that a disruption budget does not allow yet raises ``TooManyRequestsError``.
+        """
+        return self.client._create_under(obj, self.name, body)
 
     def update(self, obj: S) -> S:
         return self.client.update(obj, subresource=self.name)

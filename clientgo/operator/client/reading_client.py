@@ -95,6 +95,11 @@ class ReadingClient(ConfiguredClient):
         with self._until_stopped() as stop:
             return self._of(kind, namespace).watch(options, stop=stop)
 
+    def _get_below(self, obj: Any, subresource: str) -> Unstructured:
+        self._intercepted("get", kind_of(obj))
+        with self._until_stopped() as stop:
+            return self._untyped(obj).get(metadata_of(obj).name, subresource=subresource, stop=stop)
+
     def find_outside_cache(
         self, kind: AnyKind, name: str, namespace: str = ""
     ) -> OutsideCache | None:
@@ -125,6 +130,10 @@ class ReadingClient(ConfiguredClient):
         client: ResourceClient[Any] = self.base.resource(self._known(kind))
         namespace = self._namespace(namespace)
         return client.namespace(namespace) if client.resource.namespaced and namespace else client
+
+    def _untyped(self, obj: Any) -> ResourceClient[Unstructured]:
+        """The objects of the kind of ``obj``, whose subresources may be of other kinds."""
+        return self._of(self._for(obj).resource, metadata_of(obj).namespace or "")
 
     def _for(self, obj: Any) -> ResourceClient[Any]:
         return self._of(kind_of(obj), metadata_of(obj).namespace or "")

@@ -18,6 +18,7 @@ from clientgo.meta import (
     ForbiddenError,
     NotFoundError,
     StatusError,
+    Unstructured,
     metadata_of,
 )
 from clientgo.operator.client.configured_client import AnyKind, kind_of
@@ -173,6 +174,18 @@ class WritingClient(ReadingClient):
         for obj in (cached if deleted is None else deleted.items) if counts else ():
             self._cache.deleted(kind, obj)
 
+    def _create_under(self, obj: Any, subresource: str, body: Any) -> Unstructured:
+        if isinstance(body, Mapping) and not isinstance(body, Unstructured):
+            metadata = {"name": metadata_of(obj).name, **(body.get("metadata") or {})}
+            body = Unstructured.from_dict({**body, "metadata": metadata})
+
+        def send(options: dict[str, Any]) -> Any:
+            name = metadata_of(obj).name
+            return self._untyped(obj).create(body, name=name, subresource=subresource, **options)
+
+        answer: Unstructured = self._write("create", obj, subresource, send, body=body)
+        return answer
+
     # Inside
 
     def _write(
@@ -182,9 +195,10 @@ class WritingClient(ReadingClient):
         subresource: str,
         send: Callable[[dict[str, Any]], Any],
         sent: Any = None,
+        body: Any = None,
     ) -> S:
         try:
-            return super()._write(verb, obj, subresource, send, sent)
+            return super()._write(verb, obj, subresource, send, sent, body)
         except NotFoundError as error:
             if subresource:
                 self._check_served(obj, subresource, error)

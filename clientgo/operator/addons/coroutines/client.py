@@ -149,6 +149,14 @@ class AsyncSubresource:
     client: AsyncLiveClient
     name: str
 
+    async def get(self, obj: Any) -> Unstructured:
+        found: Unstructured = await self.client._call("_get_below", obj, self.name)
+        return found
+
+    async def create(self, obj: Any, body: Any) -> Unstructured:
+        answer: Unstructured = await self.client._call("_create_under", obj, self.name, body)
+        return answer
+
     async def update(self, obj: S) -> S:
         return await self.client.update(obj, subresource=self.name)
 
