@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Pack the protobuf field numbers of built-in kinds into clientgo/testcluster/server/http/data.
 
-Usage: hack/pack_protobuf_fields.py API APIMACHINERY
+Usage: hack/pack_protobuf_fields.py API APIMACHINERY APIEXTENSIONS AGGREGATOR
 
-API and APIMACHINERY are checkouts of github.com/kubernetes/api and
-github.com/kubernetes/apimachinery. Their Go types tell all that a decoder needs, in the tags of the
-fields: the number, the name in JSON, whether a zero is told (a pointer, or no ``omitempty``),
-whether members are inlined. Field numbers never change; a newer checkout adds some.
+The arguments are checkouts of github.com/kubernetes/api, apimachinery, apiextensions-apiserver and
+kube-aggregator, of the version that the server has. Their Go types tell all that a decoder needs,
+in the tags of the fields: the number, the name in JSON, whether a zero is told (a pointer, or no
+``omitempty``), whether members are inlined.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ PACKAGES = (
     "core/v1",
     "discovery/v1",
     "events/v1",
+    "flowcontrol/v1",
     "networking/v1",
     "node/v1",
     "policy/v1",
     "rbac/v1",
+    "resource/v1",
     "scheduling/v1",
     "storage/v1",
 )
@@ -44,10 +46,27 @@ PACKAGES = (
 REFERRED_TO = ("scheduling/v1alpha3",)
 """Packages whose kinds are not served, but whose types are used by others."""
 
-STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+ANYWHERE = (
+    "APIGroup",
+    "APIGroupList",
+    "APIResourceList",
+    "APIVersions",
+    "CreateOptions",
+    "DeleteOptions",
+    "PartialObjectMetadata",
+    "PartialObjectMetadataList",
+    "PatchOptions",
+    "Status",
+    "UpdateOptions",
+)
+"""Kinds of the API itself, which are read in every group version."""
+
+STRUCT = re.compile(r"^type (\w+) struct ?\{(?:\n(.*?)^)?\}", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"^type (\w+) ([^\s{]+)$", re.MULTILINE)
 FIELD = re.compile(r"^\t(?:(\w+)\s+)?([*\[\]\w.]+)\s+`([^`]*)`", re.MULTILINE)
-IMPORT = re.compile(r'^\t(?:(\w+) )?"k8s\.io/(?:api|apimachinery/pkg)/([\w/]+)"', re.MULTILINE)
+IMPORT = re.compile(
+    r'^(?:\t|import )(?:(\w+) )?"k8s\.io/(?:api|apimachinery/pkg)/([\w/]+)"', re.MULTILINE
+)
 GROUP = re.compile(r'^const GroupName = "([^"]*)"', re.MULTILINE)
 
 SPECIAL = {
@@ -59,7 +78,12 @@ SPECIAL = {
     "[]byte": "bytes",
     "apis/meta/v1.Time": "time",
     "apis/meta/v1.MicroTime": "micro-time",
+    "apiextensions/v1.JSON": "json",
+    "apiextensions/v1.JSONSchemaPropsOrArray": "schema-or-array",
+    "apiextensions/v1.JSONSchemaPropsOrBool": "schema-or-bool",
+    "apiextensions/v1.JSONSchemaPropsOrStringArray": "schema-or-strings",
     "apis/meta/v1.FieldsV1": "json",
+    "apis/meta/v1.Verbs": "list-message",
     "api/resource.Quantity": "quantity",
     "runtime.RawExtension": "json",
     "types.NodeName": "string",
@@ -126,21 +150,25 @@ class Types:
         return fields
 
 
-def pack(api: Path, apimachinery: Path) -> None:
+def pack(api: Path, apimachinery: Path, apiextensions: Path, aggregator: Path) -> None:
     types = Types()
     types.read(apimachinery / "pkg/apis/meta/v1", "apis/meta/v1")
     for package in REFERRED_TO:
         types.read(api / package, package)
-    kinds: dict[str, str] = {}
-    for package in PACKAGES:
-        types.read(api / package, package)
-        group = GROUP.search((api / package / "register.go").read_text())[1]  # type: ignore[index]
+    kinds = {f"/{kind}": f"apis/meta/v1.{kind}" for kind in ANYWHERE}
+    sources = {package: api / package for package in PACKAGES} | {
+        "apiextensions/v1": apiextensions / "pkg/apis/apiextensions/v1",
+        "apiregistration/v1": aggregator / "pkg/apis/apiregistration/v1",
+    }
+    for package, directory in sources.items():
+        types.read(directory, package)
+        group = GROUP.search((directory / "register.go").read_text())[1]  # type: ignore[index]
         version = package.rpartition("/")[2]
         for name, body in types.structs.items():
             if name.startswith(f"{package}.") and "TypeMeta `" in body:
                 api_version = f"{group}/{version}" if group else version
                 kinds[f"{api_version}/{name.rpartition('.')[2]}"] = name
-    wanted = {*kinds.values(), "apis/meta/v1.DeleteOptions"}
+    wanted = set(kinds.values()) | {"apiextensions/v1.JSONSchemaProps"}
     messages: dict[str, dict[str, list[object]]] = {}
     while wanted:
         name = wanted.pop()
@@ -157,6 +185,6 @@ def pack(api: Path, apimachinery: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 5:
         sys.exit(__doc__)
-    pack(Path(sys.argv[1]), Path(sys.argv[2]))
+    pack(*map(Path, sys.argv[1:]))

@@ -11,12 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.testcluster.server import EmbeddedAPIServer
-from clientgo.testcluster.server.http.protobuf import (
-    PROTOBUF_TYPE,
-    ProtobufError,
-    UnknownKindError,
-    decode_protobuf,
-)
+from clientgo.testcluster.server.http.protobuf import PROTOBUF_TYPE
+from clientgo.testcluster.server.http.protobuf.decoding import decode_protobuf
+from clientgo.testcluster.server.http.protobuf.fields import UnknownKindError
+from clientgo.testcluster.server.http.protobuf.wire import ProtobufError
 from tests.testcluster.server.http_api import CONFIGMAPS, WIDGETS, Api, configmap
 
 CREATED_BY_KUBECTL = bytes.fromhex(

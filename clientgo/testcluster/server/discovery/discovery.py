@@ -23,6 +23,7 @@ from clientgo.testcluster.server.http.negotiation import (
     parse_accept,
     plain_type,
 )
+from clientgo.testcluster.server.http.protobuf import PROTOBUF_TYPE
 from clientgo.testcluster.server.resources.errors import method_not_allowed, resource_not_found
 from clientgo.testcluster.server.resources.registry import ApiGroup, ResourceRegistry
 from clientgo.testcluster.server.resources.resource import Resource, Subresource
@@ -83,7 +84,8 @@ def _wants_aggregated(accept: str) -> bool:
         FailedRequestError: 406, the client accepts no form of discovery.
     """
     if any(
-        accepted_type(wanted) and dict(wanted.parameters).items() >= _AGGREGATED_PARAMETERS.items()
+        accepted_type(wanted) not in ("", PROTOBUF_TYPE)
+        and dict(wanted.parameters).items() >= _AGGREGATED_PARAMETERS.items()
         for wanted in parse_accept(accept)
     ):
         return True

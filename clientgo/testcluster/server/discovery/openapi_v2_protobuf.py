@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from clientgo.testcluster.server.http.protobuf.wire import bytes_field, number_field, text_field
 from clientgo.testcluster.server.storage.deep_values import encode
 
 V2_PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
@@ -24,41 +25,41 @@ def encode_v2(document: Node) -> bytes:
     """Encode a document, or a part: joined parts are one document."""
     parts = []
     if "swagger" in document:
-        parts.append(_text(1, document["swagger"]))
+        parts.append(text_field(1, document["swagger"]))
     if "info" in document:
         info = document["info"]
-        parts.append(_field(2, _text(1, info["title"]) + _text(2, info["version"])))
+        parts.append(bytes_field(2, text_field(1, info["title"]) + text_field(2, info["version"])))
     if "paths" in document:
         paths = document["paths"].items()
-        parts.append(_field(8, _named(2, ((path, _path(item)) for path, item in paths))))
+        parts.append(bytes_field(8, _named(2, ((path, _path(item)) for path, item in paths))))
     if "definitions" in document:
-        parts.append(_field(9, _schemas(document["definitions"])))
+        parts.append(bytes_field(9, _schemas(document["definitions"])))
     return b"".join(parts)
 
 
 def _path(item: Node) -> bytes:
-    return _field(8, _operation(item["patch"]))
+    return bytes_field(8, _operation(item["patch"]))
 
 
 def _operation(operation: Node) -> bytes:
     parameters = b"".join(
         # Each item is a parameter, which is a non-body parameter, which is a query parameter.
-        _field(8, _field(1, _field(2, _field(3, _query_parameter(parameter)))))
+        bytes_field(8, bytes_field(1, bytes_field(2, bytes_field(3, _query_parameter(parameter)))))
         for parameter in operation["parameters"]
     )
     responses = (
-        (code, _field(1, _text(1, response["description"])))
+        (code, bytes_field(1, text_field(1, response["description"])))
         for code, response in operation["responses"].items()
     )
-    return parameters + _field(9, _named(1, responses)) + _extensions(13, operation)
+    return parameters + bytes_field(9, _named(1, responses)) + _extensions(13, operation)
 
 
 def _query_parameter(parameter: Node) -> bytes:
     return (
-        _text(2, parameter["in"])
-        + _text(4, parameter["name"])
-        + _text(6, parameter["type"])
-        + _flag(20, parameter["uniqueItems"])
+        text_field(2, parameter["in"])
+        + text_field(4, parameter["name"])
+        + text_field(6, parameter["type"])
+        + number_field(20, parameter["uniqueItems"])
     )
 
 
@@ -68,25 +69,25 @@ def _schemas(schemas: Node) -> bytes:
 
 def _schema(schema: Node) -> bytes:
     parts = [
-        _text(number, schema[key])
+        text_field(number, schema[key])
         for number, key in ((1, "$ref"), (2, "format"), (4, "description"))
         if key in schema
     ]
     if "default" in schema:
-        parts.append(_field(5, _any(schema["default"])))
-    parts += [_text(19, name) for name in schema.get("required", ())]
-    parts += [_field(20, _any(value)) for value in schema.get("enum", ())]
+        parts.append(bytes_field(5, _any(schema["default"])))
+    parts += [text_field(19, name) for name in schema.get("required", ())]
+    parts += [bytes_field(20, _any(value)) for value in schema.get("enum", ())]
     members = schema.get("additionalProperties")
     if isinstance(members, bool):
-        parts.append(_field(21, _flag(2, members)))
+        parts.append(bytes_field(21, number_field(2, members)))
     elif members is not None:
-        parts.append(_field(21, _field(1, _schema(members))))
+        parts.append(bytes_field(21, bytes_field(1, _schema(members))))
     if "type" in schema:
-        parts.append(_field(22, _text(1, schema["type"])))
+        parts.append(bytes_field(22, text_field(1, schema["type"])))
     if "items" in schema:
-        parts.append(_field(23, _field(1, _schema(schema["items"]))))
+        parts.append(bytes_field(23, bytes_field(1, _schema(schema["items"]))))
     if "properties" in schema:
-        parts.append(_field(25, _schemas(schema["properties"])))
+        parts.append(bytes_field(25, _schemas(schema["properties"])))
     parts.append(_extensions(31, schema))
     return b"".join(parts)
 
@@ -96,33 +97,10 @@ def _extensions(number: int, node: Node) -> bytes:
 
 
 def _any(value: Any) -> bytes:
-    return _field(2, encode(value))  # JSON is YAML
+    return bytes_field(2, encode(value))  # JSON is YAML
 
 
 def _named(number: int, members: Iterable[tuple[str, bytes]]) -> bytes:
     """Encode a map: a message of a name and a value for each member."""
-    return b"".join(_field(number, _text(1, name) + _field(2, value)) for name, value in members)
-
-
-# -- the wire
-
-
-def _text(number: int, text: str) -> bytes:
-    return _field(number, text.encode())
-
-
-def _flag(number: int, value: bool) -> bytes:
-    return _varint(number << 3) + _varint(int(value))
-
-
-def _field(number: int, data: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(data)) + data
-
-
-def _varint(number: int) -> bytes:
-    encoded = bytearray()
-    while number >= 0x80:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    encoded.append(number)
-    return bytes(encoded)
+    entries = (text_field(1, name) + bytes_field(2, value) for name, value in members)
+    return b"".join(bytes_field(number, entry) for entry in entries)

@@ -20,12 +20,10 @@ from clientgo.meta.json_values import WholeFloat
 from clientgo.meta.nesting import MAX_NESTING, is_deeper_than
 from clientgo.testcluster.server.http.messages import Request
 from clientgo.testcluster.server.http.numbers import parse_float, parse_int
-from clientgo.testcluster.server.http.protobuf import (
-    PROTOBUF_TYPE,
-    ProtobufError,
-    UnknownKindError,
-    decode_protobuf,
-)
+from clientgo.testcluster.server.http.protobuf import PROTOBUF_TYPE
+from clientgo.testcluster.server.http.protobuf.decoding import decode_protobuf
+from clientgo.testcluster.server.http.protobuf.fields import UnknownKindError
+from clientgo.testcluster.server.http.protobuf.wire import ProtobufError
 from clientgo.testcluster.server.resources.errors import (
     FailedRequestError,
     bad_request,
@@ -125,7 +123,7 @@ def _parse_protobuf(body: bytes, problem: str = "") -> dict[str, Any]:
     except ProtobufError as error:
         raise bad_request(f"{problem}{error}") from error
     except UnknownKindError as error:
-        # Kinds without protobuf are custom resources and their definitions.
+        # Kinds without protobuf are custom resources.
         raise unsupported_media_type((JSON_TYPE, YAML_TYPE)) from error
 
 

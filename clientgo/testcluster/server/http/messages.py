@@ -18,10 +18,14 @@ from urllib.parse import parse_qs
 import msgspec
 
 from clientgo.testcluster.server.auth.users import ADMIN, User
+from clientgo.testcluster.server.http.protobuf import PROTOBUF_TYPE
+from clientgo.testcluster.server.http.protobuf.encoding import encode_protobuf
+from clientgo.testcluster.server.http.protobuf.fields import UnknownKindError
 from clientgo.testcluster.server.resources.errors import (
     FailedRequestError,
     bad_request,
     body_too_large,
+    not_in_protobuf,
 )
 from clientgo.testcluster.server.storage.deep_values import encode
 
@@ -183,9 +187,15 @@ def json_response(value: Any, status: int = 200) -> Response:
 
 
 def value_response(value: Any, media_type: str, status: int = 200) -> Response:
-    """Return a response with a JSON value in a media type: JSON or YAML."""
+    """Return a response with a JSON value in a media type: JSON, YAML or protobuf.
+
+    Raises:
+        FailedRequestError: 406, the kind of the value has no form in protobuf.
+    """
     if media_type == JSON:
         return json_response(value, status)
+    if media_type == PROTOBUF_TYPE:
+        return Response(status, in_protobuf(encode_protobuf, value), media_type)
     import yaml  # slow to import, and rarely needed
 
     from clientgo.util.text.yaml_writer import yaml_text
@@ -195,6 +205,18 @@ def value_response(value: Any, media_type: str, status: int = 200) -> Response:
     except (yaml.representer.RepresenterError, RecursionError):  # it is deep; JSON is YAML too
         return Response(status, encode(value) + b"\n", media_type)
     return Response(status, text.encode(), media_type)
+
+
+def in_protobuf(encoder: Callable[[Any], bytes], value: Any) -> bytes:
+    """Return an object as an encoder writes it.
+
+    Raises:
+        FailedRequestError: 406, its kind has no form in protobuf.
+    """
+    try:
+        return encoder(value)
+    except UnknownKindError:
+        raise not_in_protobuf(value.get("kind", "")) from None
 
 
 def text_response(text: str, status: int = 200) -> Response:

@@ -1,7 +1,7 @@
 """The representation of a response, chosen by the Accept header.
 
 Promises the choices of a real API server: JSON or YAML; the object, a Table, or its metadata only.
-No response is in protobuf: clients that ask for it accept JSON as well.
+A response is in protobuf if the client does not accept JSON: Go clients that ask for protobuf do.
 
 Upstream: apiserver ``endpoints/handlers/negotiation`` and the goautoneg package.
 """
@@ -13,12 +13,14 @@ from functools import lru_cache
 
 import msgspec
 
+from clientgo.testcluster.server.http.protobuf import PROTOBUF_TYPE
 from clientgo.testcluster.server.resources.errors import bad_request, not_acceptable
 
-_MEDIA_TYPES = ("application/json", "application/yaml")
-_ROUTED_TYPES = (*_MEDIA_TYPES, "application/vnd.kubernetes.protobuf", "*/*")
-_STREAMED_TYPES = ("application/json",)
-_STREAMS = ("application/json;stream=watch",)
+_JSON = "application/json"
+_MEDIA_TYPES = (_JSON, "application/yaml", PROTOBUF_TYPE)
+_ROUTED_TYPES = (*_MEDIA_TYPES, "*/*")
+_STREAMED_TYPES = (_JSON, PROTOBUF_TYPE)
+_STREAMS = tuple(f"{media_type};stream=watch" for media_type in _STREAMED_TYPES)
 _META_GROUP = "meta.k8s.io"
 
 
@@ -59,7 +61,7 @@ class Representation(msgspec.Struct, frozen=True):
     """A form and a media type."""
 
     form: Form = Form.OBJECT
-    media_type: str = "application/json"
+    media_type: str = _JSON
     included: Included = Included.METADATA
     """The part of its object that a Table's row has."""
     version: str = f"{_META_GROUP}/v1"
@@ -68,7 +70,12 @@ class Representation(msgspec.Struct, frozen=True):
     @property
     def is_stored_form(self) -> bool:
         """Return True if the response has the stored bytes."""
-        return self.form is Form.OBJECT and self.media_type == "application/json"
+        return self.form is Form.OBJECT and self.media_type == _JSON
+
+    @property
+    def is_protobuf(self) -> bool:
+        """Return True if the response is in protobuf."""
+        return self.media_type == PROTOBUF_TYPE
 
 
 class MediaRange(msgspec.Struct, frozen=True):
@@ -126,7 +133,8 @@ def negotiate(accept: str, *, streaming: bool = False, builtin: bool = False) ->
         return Representation()
     ranges = parse_accept(accept)
     if builtin and not any(wanted.media_type in _ROUTED_TYPES for wanted in ranges):
-        raise not_acceptable(_MEDIA_TYPES)
+        raise not_acceptable(_MEDIA_TYPES, by_router=True)
+    chosen: Representation | None = None
     for wanted in ranges:
         media_type = accepted_type(wanted)
         form = _form(wanted)
@@ -137,11 +145,16 @@ def negotiate(accept: str, *, streaming: bool = False, builtin: bool = False) ->
             continue
         if streaming and media_type not in _STREAMED_TYPES:
             break
-        if form is Form.OBJECT:
-            return Representation(form, media_type)
-        version = f"{_META_GROUP}/{wanted.parameter('v')}"
-        return Representation(form, media_type, version=version)
-    raise not_acceptable(_STREAMS if streaming else _MEDIA_TYPES)
+        if media_type == PROTOBUF_TYPE and form is Form.TABLE:
+            continue  # a Table has no such form
+        version = f"{_META_GROUP}/{wanted.parameter('v') or 'v1'}"
+        found = Representation(form, media_type, version=version)
+        if media_type == _JSON or (chosen is None and not found.is_protobuf):
+            return found
+        chosen = chosen or found
+    if chosen is None:
+        raise not_acceptable(_STREAMS if streaming else _MEDIA_TYPES)
+    return chosen
 
 
 def _form(wanted: MediaRange) -> Form | None:
@@ -160,10 +173,14 @@ def plain_type(accept: str) -> str:
     Raises:
         FailedRequestError: 406, the client accepts no media type without another form.
     """
-    for wanted in parse_accept(accept or _MEDIA_TYPES[0]):
-        if _form(wanted) is Form.OBJECT and (media_type := accepted_type(wanted)):
-            return media_type
-    raise not_acceptable(_MEDIA_TYPES)
+    accepted = [
+        media_type
+        for wanted in parse_accept(accept or _JSON)
+        if _form(wanted) is Form.OBJECT and (media_type := accepted_type(wanted))
+    ]
+    if not accepted:
+        raise not_acceptable(_MEDIA_TYPES)
+    return _JSON if accepted[0] == PROTOBUF_TYPE and _JSON in accepted else accepted[0]
 
 
 _FORMS = {form.value: form for form in (Form.TABLE, Form.METADATA, Form.METADATA_LIST)}

@@ -24,7 +24,7 @@ from clientgo.testcluster.server.auth.authentication.service_accounts import Tok
 from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
 from clientgo.testcluster.server.auth.authorization.rules import PolicyRule
 from clientgo.testcluster.server.auth.users import User
-from clientgo.testcluster.server.http.messages import AnyResponse, json_response
+from clientgo.testcluster.server.http.messages import AnyResponse, value_response
 from clientgo.testcluster.server.requests.options import write_options
 from clientgo.testcluster.server.requests.subresources.handlers import create_binding
 from clientgo.testcluster.server.requests.verbs import Verb, VerbCall, read_body_as, set_namespace
@@ -43,7 +43,7 @@ def review_verb(answer: _Answer) -> Verb:
         read = await read_body_as(call, call.resource, options)
         set_namespace(call, read)
         read["status"] = answer(call, read)
-        return json_response(read, 201)
+        return value_response(read, call.representation.media_type, 201)
 
     return review
 

@@ -35,6 +35,7 @@ from clientgo.testcluster.server.resources.errors import (
     bad_request,
     method_not_allowed,
     method_not_supported,
+    not_in_protobuf,
     resource_not_found,
 )
 from clientgo.testcluster.server.resources.resource import Resource
@@ -69,6 +70,8 @@ async def answer_resource_request(
         streaming=verb is watch,
         builtin=not resource.is_custom,
     )
+    if resource.is_custom and representation.is_protobuf and representation.form is Form.OBJECT:
+        raise not_in_protobuf(resource.kind)
     if representation.form is Form.TABLE:
         included = parse_included(request.parameter("includeObject"))
         representation = replace(representation, included=included)

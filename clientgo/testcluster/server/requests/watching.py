@@ -14,14 +14,24 @@ cacher fills a channel for each watcher.
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from clientgo.meta.watch_event import EventType
-from clientgo.testcluster.server.http.messages import Message, Receive, Send, head
+from clientgo.testcluster.server.http.messages import (
+    JSON,
+    Message,
+    Receive,
+    Send,
+    head,
+    in_protobuf,
+)
 from clientgo.testcluster.server.http.negotiation import Form, Representation
+from clientgo.testcluster.server.http.protobuf import PROTOBUF_TYPE
+from clientgo.testcluster.server.http.protobuf.encoding import encode_event
 from clientgo.testcluster.server.objects.state import State
 from clientgo.testcluster.server.requests.listing import Selection
 from clientgo.testcluster.server.requests.options import ListQuery
@@ -29,7 +39,12 @@ from clientgo.testcluster.server.requests.rendering import make_table, partial_m
 from clientgo.testcluster.server.resources.errors import FailedRequestError, expired, internal
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.deep_values import encode
-from clientgo.testcluster.server.storage.storage import Change, Collection, StoredObject
+from clientgo.testcluster.server.storage.storage import (
+    Change,
+    Collection,
+    StoredObject,
+    decode,
+)
 from clientgo.testcluster.server.storage.versions import parse_version
 
 BOOKMARK_INTERVAL = 60.0
@@ -178,7 +193,7 @@ class WatchResponse:
                 {
                     "type": "http.response.start",
                     "status": 200,
-                    "headers": head("application/json", self.headers),
+                    "headers": head(self._content_type, self.headers),
                 }
             )
             await self._write_events(send_kept)
@@ -297,7 +312,14 @@ class WatchResponse:
             return EventType.DELETED, change.previous.at_version(change.resource_version)
         return None
 
+    @property
+    def _content_type(self) -> str:
+        is_protobuf = self._representation.is_protobuf
+        return f"{PROTOBUF_TYPE};stream=watch" if is_protobuf else JSON
+
     def _line(self, kind: str, body: bytes) -> bytes:
+        if self._representation.is_protobuf:
+            return in_protobuf(functools.partial(encode_event, kind), decode(body))
         return b'{"type":"%s","object":%s}\n' % (kind.encode(), body)
 
     def _render(self, stored: StoredObject) -> bytes:

@@ -202,11 +202,24 @@ def method_not_allowed() -> FailedRequestError:
     )
 
 
-def not_acceptable(representations: Iterable[str]) -> FailedRequestError:
-    """Return a 406: the client accepts none of the representations."""
+def not_acceptable(
+    representations: Iterable[str], *, by_router: bool = False
+) -> FailedRequestError:
+    """Return a 406: the client accepts none of the representations, which the router may say."""
     known = ", ".join(representations)
+    message = f"only the following media types are accepted: {known}"
+    if by_router:
+        message = f"406: Not Acceptable\n\nAvailable representations: {known}"
+    return FailedRequestError(406, "NotAcceptable", message)
+
+
+def not_in_protobuf(kind: str) -> FailedRequestError:
+    """Return a 406: the client accepts protobuf only, and the kind has no such form."""
     return FailedRequestError(
-        406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {known}"
+        406,
+        "NotAcceptable",
+        f"object {kind} does not implement the protobuf marshalling interface and cannot be "
+        "encoded to a protobuf message",
     )
 
 

@@ -13,7 +13,7 @@ import msgspec
 from clientgo.meta.decoding import convert
 from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.server.auth.authentication.service_accounts import ISSUER, Reference
-from clientgo.testcluster.server.http.messages import AnyResponse, json_response
+from clientgo.testcluster.server.http.messages import AnyResponse, value_response
 from clientgo.testcluster.server.requests.options import write_options
 from clientgo.testcluster.server.requests.verbs import VerbCall, existing, read_body_as
 from clientgo.testcluster.server.resources.errors import bad_request, conflict, invalid, not_found
@@ -84,7 +84,7 @@ async def create_token(call: VerbCall) -> AnyResponse:
         },
         "status": {"token": token, "expirationTimestamp": call.state.timestamp(seconds)},
     }
-    return json_response(answer, 201)
+    return value_response(answer, call.representation.media_type, 201)
 
 
 def _check_names(call: VerbCall, account: _Account) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from clientgo.meta.selectors import SelectorError, selector_from_object
-from clientgo.testcluster.server.http.messages import AnyResponse, json_response
+from clientgo.testcluster.server.http.messages import AnyResponse, value_response
 from clientgo.testcluster.server.objects.options import SERVER_OPTIONS, DeleteOptions
 from clientgo.testcluster.server.objects.writer import Target
 from clientgo.testcluster.server.requests.options import read_delete_options, write_options
@@ -62,7 +62,7 @@ async def evict(call: VerbCall) -> AnyResponse:
     if not options.dry_run:
         await _mark_disrupted(call)
     await call.writer.delete(call.target, options)
-    return json_response(_SUCCESS, 201)
+    return value_response(_SUCCESS, call.representation.media_type, 201)
 
 
 def _is_unguarded(pod: Object) -> bool:

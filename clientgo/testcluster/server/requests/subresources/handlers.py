@@ -12,7 +12,7 @@ import re
 
 from msgspec.structs import replace
 
-from clientgo.testcluster.server.http.messages import AnyResponse, json_response
+from clientgo.testcluster.server.http.messages import AnyResponse, value_response
 from clientgo.testcluster.server.objects.options import WriteOptions
 from clientgo.testcluster.server.requests.options import write_options
 from clientgo.testcluster.server.requests.request_info import RequestInfo
@@ -128,7 +128,7 @@ async def _assign(call: VerbCall, binding: Object, options: WriteOptions) -> Any
     }
 
     await call.writer.update(call.target, assigned, options, "binding")
-    return json_response(_SUCCESS, 201)
+    return value_response(_SUCCESS, call.representation.media_type, 201)
 
 
 async def _refuse(call: VerbCall) -> AnyResponse:
