@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import codeop
 import importlib.util
 import json
 import os
@@ -59,6 +60,26 @@ def test_every_block_names_its_language_and_has_a_known_mark() -> None:
 def test_a_page_does_what_it_says(page: Path) -> None:
     for block, printed in run_page(page):
         assert comparable(block.code) == comparable(printed), block.place
+
+
+TYPED = ("docs/concepts/", "docs/library/", "docs/start/", "docs/walkthrough/")
+"""Where readers are told to type the code into a Python prompt. Other pages are for files."""
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in PYTHON if runs(block) and block.page.startswith(TYPED)], ids=_id
+)
+def test_code_can_be_typed_into_a_prompt(block: Block) -> None:
+    """A prompt ends a block at an empty line, and needs one to end it."""
+    statement: list[str] = []
+    for number, line in enumerate([*block.code.splitlines(), ""], start=1):
+        statement.append(line)
+        try:
+            if codeop.compile_command("\n".join(statement), symbol="single") is not None:
+                statement = []
+        except SyntaxError as error:
+            pytest.fail(f"{block.page}:{block.line + number}: {error}: {line}")
+    assert "".join(statement) == ""
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from clientgo.api.core_v1 import ConfigMap
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
@@ -64,12 +66,13 @@ def _command_beginning(readme: str, text: str, directory: Path) -> str:
     return command
 
 
-def test_it_greets_what_carries_the_label_and_ends_with_the_first_signal() -> None:
+@pytest.mark.parametrize("example", ["first_controller.py", "from_parts.py", "control_loop.py"])
+def test_it_greets_what_carries_the_label_and_ends_with_the_first_signal(example: str) -> None:
     with EmbeddedAPIServer() as server, Client(server.url) as client:
         config_maps = client.resource(ConfigMap).namespace("default")
         for name, labels in (("world", {"greet": "yes"}), ("other", {})):
             config_maps.create(ConfigMap(metadata=ObjectMeta(name=name, labels=labels)))
-        with Running("first_controller.py", env=kubeconfig_of(server)) as running:
+        with Running(example, env=kubeconfig_of(server)) as running:
             with Observer(client, ConfigMap) as observer:
                 seen = observer.lister(ConfigMap).namespace("default")
                 assert observer.wait_until(lambda: "hello" in (seen.get("world").data or {}))
@@ -77,3 +80,26 @@ def test_it_greets_what_carries_the_label_and_ends_with_the_first_signal() -> No
             output = running.stop()
 
     assert output == ["greeted default/world"]
+
+
+@pytest.mark.parametrize("example", ["from_parts.py", "control_loop.py"])
+def test_it_says_which_objects_are_deleted(example: str) -> None:
+    with EmbeddedAPIServer() as server, Client(server.url) as client:
+        config_maps = client.resource(ConfigMap).namespace("default")
+        config_maps.create(ConfigMap(metadata=ObjectMeta(name="world", labels={"greet": ""})))
+        with Running(example, env=kubeconfig_of(server)) as running:
+            assert running.readline() == "greeted default/world"
+            config_maps.delete("world")
+            assert running.readline() == "default/world is deleted"
+            running.stop()
+
+
+def test_the_programs_are_as_short_as_the_page_says() -> None:
+    """The one from parts is as long as client-go's example of a work queue, in lines of code."""
+    assert _lines_of_code("from_parts.py") <= 46
+    assert _lines_of_code("control_loop.py") == 17
+
+
+def _lines_of_code(example: str) -> int:
+    lines = (ROOT / "examples" / example).read_text().splitlines()[1:]
+    return len([line for line in lines if line.strip()])
