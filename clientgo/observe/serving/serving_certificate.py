@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, TypedDict, Unpack
 
 from clientgo.observe.metrics import NO_METRICS, Metric, MetricsProvider
-from clientgo.util.certificates import CERTIFICATE_FILE, KEY_FILE, KeyPair, write_private
+from clientgo.util.certificates import CERTIFICATE_FILE, KEY_FILE, KeyPair, trust, write_private
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import CopyableError, uncopyable
 
@@ -166,7 +166,7 @@ class ServingCertificate:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.load_cert_chain(self.certificate, self.key)
         if self._client_authorities is not None:
-            context.load_verify_locations(self._client_authorities)
+            trust(context, self._client_authorities.read_text(encoding="latin-1"))
             context.verify_mode = ssl.CERT_REQUIRED
         return context
 

@@ -33,21 +33,28 @@ def client_context(ca: str | None = None, *, strict: bool = False) -> ssl.SSLCon
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.hostname_checks_common_name = False
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if strict:
         context.verify_flags |= ssl.VERIFY_X509_STRICT
     if ca is None:
+        _end_chains_at_trusted(context)
         context.load_default_certs()
     else:
         trust(context, ca)
     return context
 
 
+def _end_chains_at_trusted(context: ssl.SSLContext) -> None:
+    """Let each trusted certificate end a chain, self-signed or not, as Go does."""
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+
+
 def trust(context: ssl.SSLContext, ca: str) -> None:
     """Trust the certificates in a text; those that cannot be read are left out, as by Go.
 
-    Raises :class:`NoCertificateError` if no certificate is left.
+    Each ends the chain of what it has issued. Raises :class:`NoCertificateError` if no certificate
+    is left.
     """
+    _end_chains_at_trusted(context)
     trusted = 0
     for certificate in CERTIFICATE.findall(ca):
         with contextlib.suppress(ssl.SSLError, ValueError):

@@ -11,7 +11,13 @@ import pytest
 
 from clientgo.observe.serving import CertificateError, ServingCertificate, serving_certificate
 from clientgo.testing import FakeClock
-from clientgo.util.certificates import KeyPair, make_authority, make_serving_pair
+from clientgo.util.certificates import (
+    KeyPair,
+    make_authority,
+    make_client_pair,
+    make_serving_pair,
+    split_certificates,
+)
 from tests.background import Background
 from tests.cache.metrics import RecordingProvider
 from tests.operator.webhooks.caller import TLS, put_certificate
@@ -64,11 +70,14 @@ def test_what_a_client_sees_changes_with_the_files(directory: Path) -> None:
     assert shown == expected
 
 
-def _shown(certificate: ServingCertificate) -> bytes | None:
+def _shown(certificate: ServingCertificate, client_pair: Path | None = None) -> bytes | None:
     """The certificate of a handshake in memory."""
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusting.maximum_version = ssl.TLSVersion.TLSv1_2  # which ends with the client's certificate
     trusting.check_hostname = False
     trusting.verify_mode = ssl.CERT_NONE
+    if client_pair is not None:
+        trusting.load_cert_chain(client_pair)
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = trusting.wrap_bio(to_client, to_server)
     server = certificate.context().wrap_bio(to_server, to_client, server_side=True)
@@ -81,6 +90,23 @@ def _shown(certificate: ServingCertificate) -> bytes | None:
                 server.do_handshake()
             except ssl.SSLWantReadError:
                 continue
+
+
+def test_an_authority_of_clients_need_not_be_self_signed(directory: Path) -> None:
+    """As with Go: a client's own certificate ends its chain."""
+    authority = make_authority("clients", now=0, lifetime=1e10)
+    pair = make_client_pair(authority, "alice", now=0, lifetime=1e10)
+    [leaf, *_] = split_certificates(pair.certificate)
+    (directory / "clients.crt").write_bytes(leaf)
+    (directory / "alice.pem").write_bytes(leaf + pair.private_key)
+    certificate = ServingCertificate.in_directory(
+        directory, client_authorities=directory / "clients.crt"
+    )
+    certificate.load()
+
+    assert _shown(certificate, directory / "alice.pem")
+    with pytest.raises(ssl.SSLError):
+        _shown(certificate)
 
 
 def test_a_pair_that_does_not_match_keeps_the_old_one_and_is_counted(

@@ -11,16 +11,21 @@ from __future__ import annotations
 import asyncio
 import base64
 import functools
+import posixpath
 import ssl
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import quote, unquote, urlsplit
 
 from clientgo.testcluster.server.storage.deep_values import decode_any, encode
 from clientgo.testcluster.server.storage.storage import Object
 from clientgo.util.certificates import client_context
 
 _CONCURRENT_CALLS = 16
+
+_PATH_CHARACTERS = "/$&+,:;=@"
+"""What Go does not escape in a path, beside letters, digits and ``-_.~``."""
 
 
 class WebhookCallError(Exception):
@@ -63,7 +68,7 @@ def _post(client_config: Mapping[str, Any], body: bytes, timeout: float, max_ans
         raise WebhookCallError(f"service {where} can't be reached: there is no cluster network")
     import urllib3  # slow to import, and few servers have webhooks
 
-    address = f"{url}?timeout={timeout:g}s"
+    address = f"{_cleaned(url)}?timeout={timeout:g}s"
     try:
         with urllib3.PoolManager(ssl_context=_trust(client_config.get("caBundle"))) as pool:
             answer = pool.request(
@@ -82,6 +87,16 @@ def _post(client_config: Mapping[str, Any], body: bytes, timeout: float, max_ans
     if len(answer.data) > max_answer:
         raise WebhookCallError(f'Post "{address}": the answer has more than {max_answer} bytes')
     return _review_in(answer.data)
+
+
+def _cleaned(url: str) -> str:
+    """Return the address that a real server calls: its path has no empty and no dot segments.
+
+    Upstream: client-go ``rest.NewRequest``, which joins the path of the address with its prefix.
+    """
+    parts = urlsplit(url)
+    path = posixpath.normpath("/" + unquote(parts.path).lstrip("/"))
+    return f"{parts.scheme}://{parts.netloc}{quote(path, safe=_PATH_CHARACTERS)}"
 
 
 def _trust(ca_bundle: str | None) -> ssl.SSLContext:
