@@ -198,3 +198,28 @@ def test_the_version_in_the_answer_to_a_deletion_is_remembered(
         client.delete(part("b"))
 
     assert deleted == [("a", ""), ("b", "99")]
+
+
+# Reads without own writes
+
+
+def test_a_client_without_own_writes_reads_what_the_watch_has_brought(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-CLI-15: created, changed and deleted objects; one by one, in lists and by an index."""
+    world = make_world(part("a", labels=WEB), part("b", labels=WEB))
+    world.manager.index(Part, "app", lambda obj: [obj.metadata.labels.get("app", "")])
+    with lagging(world, Part) as client:
+        client.create(part("c", labels=WEB))
+        client.patch(part("a"), {"metadata": {"labels": {"app": "db"}}})
+        client.delete(part("b"))
+        seen = client.without_own_writes()
+
+        assert names(client, Part) == ["a", "c"]
+        assert names(seen, Part) == ["a", "b"]
+        assert names(client, Part, fields={"app": "web"}) == ["c"]
+        assert names(seen, Part, fields={"app": "web"}) == ["a", "b"]
+        assert client.find(Part, "b", "default") is None
+        assert seen.get(Part, "b", "default").metadata.labels == WEB
+        assert seen.find(Part, "c", "default") is None
+        assert names(seen.live, Part) == ["a", "c"], "the API server has no other view"

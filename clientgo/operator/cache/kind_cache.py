@@ -245,16 +245,23 @@ class KindCache:
             watches = self._watches
             return "" in watches or (namespace in watches if namespace else bool(watches))
 
-    def get(self, key: ObjectName) -> Any | None:
+    def get(self, key: ObjectName, *, own_writes: bool = True) -> Any | None:
         """Return the newest known state of an object, or None."""
-        return self.own_writes.newest(key)
+        return self.own_writes.newest(key) if own_writes else self.stored(key)
 
-    def select(self, namespace: str = "", index: tuple[str, str] | None = None) -> list[Any]:
+    def select(
+        self,
+        namespace: str = "",
+        index: tuple[str, str] | None = None,
+        *,
+        own_writes: bool = True,
+    ) -> list[Any]:
         """Return the newest known states in a namespace, or with ``""`` in all, ordered by key.
 
         ``index`` is the name of an index and the value to look up in it.
         """
-        written = self.own_writes.keys()  # before the store is read: it only gets newer
+        # Before the store is read: it only gets newer.
+        written = self.own_writes.keys() if own_writes else ()
         found: dict[ObjectName, Any] = {}
         for informer in self._informers_for(namespace):
             objs = self.indexes.select(informer.indexer, namespace, index)

@@ -152,10 +152,10 @@ class ObjectCache:
 
     # Reading
 
-    def find(self, kind: Kind, key: ObjectName) -> Any | None:
+    def find(self, kind: Kind, key: ObjectName, *, own_writes: bool = True) -> Any | None:
         """Return an object, or None. Raises what :meth:`cache_of` does."""
         cache = self.cache_of(kind, key.namespace)
-        found = cache.get(key)
+        found = cache.get(key, own_writes=own_writes)
         return found if found is None or cache.shares else deep_copy(found)
 
     def select(
@@ -166,6 +166,7 @@ class ObjectCache:
         labels: str | Mapping[str, str] | Selector | None = None,
         fields: Mapping[str, str] | None = None,
         limit: int | None = None,
+        own_writes: bool = True,
     ) -> list[Any]:
         """Return objects, ordered by namespace and name.
 
@@ -182,7 +183,8 @@ class ObjectCache:
                     f"with manager.index({_name(kind)}, {name!r}, ...)"
                 )
         indexed = [pair for pair in wanted if pair[0] not in _METADATA_FIELDS]
-        found = cache.select(namespace, indexed[0] if indexed else None)
+        index = indexed[0] if indexed else None
+        found = cache.select(namespace, index, own_writes=own_writes)
         for name, value in indexed[1:]:
             found = [obj for obj in found if cache.indexes.has(obj, name, value)]
         for name, value in wanted:

@@ -50,6 +50,8 @@ class ClientOptions:
     field_manager: str = ""
     field_validation: str = ""
     dry_run: bool = False
+    own_writes: bool = True
+    """Whether what is read from a cache contains what this process has written since."""
     guard: Callable[[], object] | None = None
     intercept: Callable[[str, Any], object] | None = None
     stop: threading.Event | None = None
@@ -79,6 +81,13 @@ class ConfiguredClient:
     def dry_run(self) -> Self:
         """Writes are checked by the API server and not stored."""
         return self._with(dry_run=True)
+
+    def without_own_writes(self) -> Self:
+        """Reads of caches are what the watches have brought, without the writes of this process.
+
+        For comparison, and for loops that read very often. Reads may be older than own writes.
+        """
+        return self._with(own_writes=False)
 
     def as_manager(self, field_manager: str) -> Self:
         """Writes are in the name of another field manager."""

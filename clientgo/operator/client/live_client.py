@@ -205,6 +205,9 @@ def ignore(*refusals: type[StatusError]) -> AbstractContextManager[None]:
 class CachedClient(LiveClient):
     """Reads kinds that are declared, in namespaces that are watched. Immutable and thread-safe.
 
+    Reads contain what this process has written, unless they are those of
+    :meth:`without_own_writes`.
+
     Other reads raise ``KindNotCachedError``, ``NamespaceNotCachedError``, ``CacheNotStartedError``,
     ``IndexNotFoundError``. What is read belongs to the caller. Lists are ordered by namespace and
     name; ``fields`` selects by declared indexes, ``metadata.name`` and ``metadata.namespace``.
@@ -212,7 +215,8 @@ class CachedClient(LiveClient):
 
     def _get(self, kind: Any, name: str, namespace: str) -> Any:
         namespace = self._namespace(namespace)
-        found = self._cache.find(kind, ObjectName(namespace, name))
+        key = ObjectName(namespace, name)
+        found = self._cache.find(kind, key, own_writes=self._options.own_writes)
         if found is None:
             resource = api_resource(kind)
             raise NotFoundError.of(
@@ -226,7 +230,7 @@ class CachedClient(LiveClient):
 
     def _list(self, kind: Any, **selecting: Unpack[Selecting]) -> list[Any]:
         selecting["namespace"] = self._namespace(selecting.get("namespace", ""))
-        return self._cache.select(kind, **selecting)
+        return self._cache.select(kind, own_writes=self._options.own_writes, **selecting)
 
     def find_outside_cache(
         self, kind: AnyKind, name: str, namespace: str = ""

@@ -52,14 +52,20 @@ class _StillKind(KindCache):
     def covers(self, namespace: str) -> bool:
         return True
 
-    def get(self, key: ObjectName) -> Any | None:
+    def get(self, key: ObjectName, *, own_writes: bool = True) -> Any | None:
         objects = self._objects.namespace(key.namespace) if key.namespace else self._objects
         try:
             return objects.get(key.name)
         except NotFoundError:
             return None
 
-    def select(self, namespace: str = "", index: tuple[str, str] | None = None) -> list[Any]:
+    def select(
+        self,
+        namespace: str = "",
+        index: tuple[str, str] | None = None,
+        *,
+        own_writes: bool = True,
+    ) -> list[Any]:
         objects = self._objects.namespace(namespace) if namespace else self._objects
         found = [
             obj for obj in objects.list().items if index is None or self.indexes.has(obj, *index)

@@ -54,6 +54,10 @@ class AsyncLiveClient(Awaiting[LiveClient]):
         """Writes are checked by the API server and not stored."""
         return self._like(self._client.dry_run())
 
+    def without_own_writes(self) -> AsyncLiveClient:
+        """Reads of caches are what the watches have brought, without the writes of this process."""
+        return self._like(self._client.without_own_writes())
+
     def as_manager(self, field_manager: str) -> AsyncLiveClient:
         """Writes are in the name of another field manager."""
         return self._like(self._client.as_manager(field_manager))
