@@ -59,7 +59,7 @@ class ClientOptions:
     writer: Callable[[], Any] | None = None
     """Who writes, as ``OwnWrites`` remembers it."""
     sent: SentWrites = field(default_factory=SentWrites)
-    """Of ``create_or_update``."""
+    """Of ``create_or_update``, and of ``apply`` with ``if_different``."""
 
 
 class ConfiguredClient:

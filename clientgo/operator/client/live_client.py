@@ -23,9 +23,11 @@ from clientgo.meta import (
     to_plain,
 )
 from clientgo.operator.cache.object_cache import api_resource
+from clientgo.operator.client.applied import owns_exactly
 from clientgo.operator.client.configured_client import AnyKind, kind_of
 from clientgo.operator.client.differences import (
     as_wanted,
+    differences,
     mutated_in_place,
     patch_for,
     with_data,
@@ -70,6 +72,57 @@ class LiveClient(WritingClient):
     def subresource(self, name: str) -> Subresource:
         """Another part of objects, as ``scale``."""
         return Subresource(self, name)
+
+    def apply(
+        self,
+        obj: S,
+        *,
+        force: bool = True,
+        optimistic: bool = False,
+        subresource: str = "",
+        if_different: bool = False,
+    ) -> S:
+        """Make the fields of ``obj`` so, as this field manager's (server-side apply).
+
+        What only a server can know is left out; the version too, unless ``optimistic``: then it is
+        a conflict if the object has changed. With ``if_different`` the object is read first, and
+        returned without a write if this field manager owns these fields, no others, and they have
+        these values. For that, a cache must not leave the managed fields out.
+        """
+        compares = if_different and subresource in ("", "status")
+        if compares and (there := self._applied(obj, subresource, optimistic)) is not None:
+            return there
+        stored = super().apply(obj, force=force, optimistic=optimistic, subresource=subresource)
+        if compares:
+            self._remember(*self._as_applied(obj, subresource), stored)
+        return stored
+
+    def _applied(self, obj: S, subresource: str, optimistic: bool) -> S | None:
+        """Return what there is, if applying an object would change nothing."""
+        metadata = metadata_of(obj)
+        there = self.find(kind_of(obj), metadata.name, metadata.namespace or "")
+        if type(there) is not type(obj):
+            return None  # nothing, or its metadata alone
+        if optimistic and metadata.resource_version != metadata_of(there).resource_version:
+            return None
+        plain, (name, wanted) = to_plain(there), self._as_applied(obj, subresource)
+        manager = self._options.field_manager or self._for(obj).field_manager
+        if not owns_exactly(plain, wanted, manager, subresource):
+            return None
+        if differences(plain, wanted) and not self._options.sent.is_settled(name, wanted, plain):
+            return None
+        return there
+
+    def _as_applied(self, obj: Any, subresource: str) -> tuple[Hashable, dict[str, Any]]:
+        """Return the name of an apply, and the fields that it is about."""
+        wanted = as_wanted(obj)
+        if subresource:
+            names = ("apiVersion", "kind", subresource)
+            metadata = {"name": wanted["metadata"]["name"]}
+            wanted = {name: wanted.get(name) for name in names} | {"metadata": metadata}
+        elif "status" in self._for(obj).resource.subresources:
+            wanted.pop("status", None)
+        return ("apply", self._name_of_write(obj, subresource)), wanted
 
     def create_or_update(
         self,
@@ -180,8 +233,21 @@ class Subresource:
     def patch(self, obj: S, patch: Any, kind: PatchKind = PatchKind.MERGE) -> S:
         return self.client.patch(obj, patch, kind, subresource=self.name)
 
-    def apply(self, obj: S, *, force: bool = True, optimistic: bool = False) -> S:
-        return self.client.apply(obj, force=force, optimistic=optimistic, subresource=self.name)
+    def apply(
+        self,
+        obj: S,
+        *,
+        force: bool = True,
+        optimistic: bool = False,
+        if_different: bool = False,
+    ) -> S:
+        return self.client.apply(
+            obj,
+            force=force,
+            optimistic=optimistic,
+            subresource=self.name,
+            if_different=if_different,
+        )
 
 
 _CHANGES: Final = {

@@ -167,7 +167,18 @@ class AsyncSubresource:
     async def patch(self, obj: S, patch: Any, kind: PatchKind = PatchKind.MERGE) -> S:
         return await self.client.patch(obj, patch, kind, subresource=self.name)
 
-    async def apply(self, obj: S, *, force: bool = True, optimistic: bool = False) -> S:
+    async def apply(
+        self,
+        obj: S,
+        *,
+        force: bool = True,
+        optimistic: bool = False,
+        if_different: bool = False,
+    ) -> S:
         return await self.client.apply(
-            obj, force=force, optimistic=optimistic, subresource=self.name
+            obj,
+            force=force,
+            optimistic=optimistic,
+            subresource=self.name,
+            if_different=if_different,
         )

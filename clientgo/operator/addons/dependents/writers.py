@@ -10,7 +10,6 @@ Differs from Java Operator SDK, whose comparison never settles where the server 
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from clientgo.meta.patches import (
     upgrade_managed_fields_patch,
 )
 from clientgo.operator.addons.dependents.dependent import Dependent
+from clientgo.operator.client.applied import lacks_owned_field
 from clientgo.operator.client.differences import differences, metadata_patch, with_data
 from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.client.sent_writes import SentWrites
@@ -147,37 +147,6 @@ def _gives_up_a_field(there: dict[str, Any], wanted: dict[str, Any], manager: st
     if not applied:
         return bool(entries)  # the cache may leave them all out
     return any(lacks_owned_field(wanted, fields) for fields in applied)
-
-
-def lacks_owned_field(desired: Any, fields: dict[str, Any]) -> bool:
-    """Return True if ``desired`` leaves out a field that ``fieldsV1`` of its manager names."""
-    for step, below in fields.items():
-        if step == ".":
-            continue
-        found, value = _follow(desired, step)
-        if not found or lacks_owned_field(value, below):
-            return True
-    return False
-
-
-def _follow(value: Any, step: str) -> tuple[bool, Any]:
-    kind, _, selector = step.partition(":")
-    if kind == "f":
-        inside = isinstance(value, dict) and selector in value
-        return inside, value[selector] if inside else None
-    if not isinstance(value, list):
-        return False, None
-    if kind == "v":
-        wanted = json.loads(selector)
-        return wanted in value, wanted
-    if kind == "k":
-        keys = json.loads(selector)
-        for item in value:
-            # A key that was left out has its default, which is what the entry says.
-            if isinstance(item, dict) and all(item.get(k, v) == v for k, v in keys.items()):
-                return True, item | keys
-        return False, None
-    return True, value
 
 
 def _data_patch(there: dict[str, Any], wanted: dict[str, Any], manager: str) -> dict[str, Any]:

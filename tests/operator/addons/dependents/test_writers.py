@@ -10,7 +10,8 @@ import pytest
 from clientgo.api.core_v1 import ConfigMap
 from clientgo.meta import Codec, ObjectMeta, resource_of
 from clientgo.operator.addons.dependents import Dependent
-from clientgo.operator.addons.dependents.writers import Writer, lacks_owned_field
+from clientgo.operator.addons.dependents.writers import Writer
+from clientgo.operator.client.applied import lacks_owned_field
 from clientgo.testing import FakeClock
 from tests.operator.world import Gadget, Part
 
