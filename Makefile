@@ -75,7 +75,7 @@ bench: $(VENV)/.bench ## measure the grid beside its peers in under 3 minutes (L
 bench-full: $(VENV)/.bench ## measure the whole grid in under 20 minutes, write result, plots and page
 	$(BIN)/python -m benchmarks --scale full $(or $(LAYERS),$(BENCH_OUT))
 
-bench-parts: $(STAMP) ## measure the API server, the operator layer and single stages
+bench-parts: $(VENV)/.bench ## measure the API server, the operator layer, coroutines and single stages
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,rounds $(PYTEST_ARGS)
 
 field-peers: $(STAMP) ## run the field cases against this informer and the official client's
