@@ -95,17 +95,19 @@ def test_nothing_runs_after_a_change_that_failed_before_the_old_ones_are_known(
     recording = Recording()
     controller = world.register(recording)
     known: list[bool] = []
-    resume = controller.queue.resume
+    hold_runs = controller.queue.hold
 
-    def resumed() -> None:
-        known.extend(each.has_synced() for each in controller.primary_cache.informers().values())
-        resume()
+    def held(condition: Any) -> None:
+        if condition is None:
+            informers = controller.primary_cache.informers().values()
+            known.extend(each.has_synced() for each in informers)
+        hold_runs(condition)
 
     with world.running():
         recording.wait_for_runs(1)
         world.asked.before = hold
         monkeypatch.setattr(ControllerSources, "wait_synced", time_out_once)
-        monkeypatch.setattr(controller.queue, "resume", resumed)
+        monkeypatch.setattr(controller.queue, "hold", held)
         with pytest.raises(CacheSyncTimeoutError, match="not in time"):
             controller.change_namespaces(TWO)
         waiting_again.set()

@@ -198,6 +198,8 @@ class KindCache:
             where, error = f" in {namespace}" if namespace else "", watch.informer.last_error()
             if not watch.informer.has_synced():
                 return f"no list of {self.name}{where}: {error or 'waiting'}"
+            if watch.lister.unserved:
+                return str(error or f"{self.name} is not served")
             lost = watch.lost_for(now)
             if lost >= RECONNECTING:
                 return f"no watch of {self.name}{where} for {lost:.0f} s: {error or 'waiting'}"

@@ -16,8 +16,10 @@ from clientgo.cache import (
     DeletedFinalStateUnknown,
     Latch,
     ListerWatcher,
+    NotServedError,
     Registration,
     ResourceEventHandler,
+    ServedCheck,
     SharedIndexInformer,
     WatchStream,
     last_known_state,
@@ -334,12 +336,25 @@ class ObservedLister:
             self._recovered()
         return stream
 
+    def why_not_served(self, stop: threading.Event) -> NotServedError | None:
+        inner = self._inner
+        reason = inner.why_not_served(stop) if isinstance(inner, ServedCheck) else None
+        if reason is not None:
+            self._is_unserved()
+        return reason
+
+    def _is_unserved(self) -> None:
+        self.unserved = True
+        self.answered.set()
+
     def _noted(self, ask: Callable[[], Any]) -> Any:
         try:
             answer = ask()
         except NotFoundError:
-            self.unserved = True
-            self.answered.set()
+            # A proxy answers so too: the reflector asks which it is, if that can be told.
+            self._failing = True
+            if not isinstance(self._inner, ServedCheck):
+                self._is_unserved()
             raise
         except Exception:
             self._failing = True

@@ -144,13 +144,16 @@ class ControllerSources:
         self.running = True
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> None:
-        """See ``Controller.wait_synced``; without ``stop`` it ends with that of the sources."""
+        """See ``Controller.wait_synced``; without ``stop`` it ends with that of the sources.
+
+        Primaries whose kind is not served are not waited for: there are none.
+        """
         stop = stop or self._stop
         deadline = time.monotonic() + timeout
         late = [
             source
             for source in self.all()
-            if not source.wait_synced(max(deadline - time.monotonic(), 0.0), stop)
+            if not _wait(source, max(deadline - time.monotonic(), 0.0), stop)
         ]
         if stop.is_set():
             raise CancelledError(f"controller {self._name}: stopped before its sources were synced")
@@ -345,6 +348,12 @@ def _reader_of(kind: Any) -> KindSource:
     """Return the source of a kind that is only read: mappers of the others may read it too."""
     name = f"reads-{api_resource(kind).plural}"
     return KindSource(kind, mapper=None, follow_namespaces=True, name=name)
+
+
+def _wait(source: Source, timeout: float, stop: threading.Event) -> bool:
+    if isinstance(source, KindSource) and source.name == PRIMARY:
+        return source.wait_answered(timeout, stop)
+    return source.wait_synced(timeout, stop)
 
 
 def _passes(predicate: Predicate, event: CreateEvent) -> bool:

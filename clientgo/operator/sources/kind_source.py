@@ -117,13 +117,20 @@ class KindSource(Source):
             self._subscription = self.cache.subscribe(handler, reader.namespaces)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
+        return self._wait(timeout, stop, optional=self.optional)
+
+    def wait_answered(self, timeout: float, stop: threading.Event | None = None) -> bool:
+        """Wait as :meth:`wait_synced` does, but not for a kind that is not served."""
+        return self._wait(timeout, stop, optional=True)
+
+    def _wait(self, timeout: float, stop: threading.Event | None, *, optional: bool) -> bool:
         if self._waits_to_begin:
             return True
         started = self._started()
         if started is None:
             return False
         cache, subscription = started
-        return cache.wait_synced(subscription, timeout, stop, optional=self.optional)
+        return cache.wait_synced(subscription, timeout, stop, optional=optional)
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
         with self._lock:

@@ -118,7 +118,7 @@ class PrimaryWatch(ResourceEventHandler[Any]):
         return self._cache.get(key)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
-        return self._cache.wait_synced(self._subscription, timeout, stop)
+        return self._cache.wait_synced(self._subscription, timeout, stop, optional=True)
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
         self._cache.change(self._subscription, namespaces)
