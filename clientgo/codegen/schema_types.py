@@ -2,8 +2,9 @@
 
 Promises: every field is there, under a name that Python allows (but for names with quotes,
 backslashes or control characters, which no class can have). What the schema allows the type
-decodes, and what a type can enforce (bounds, lengths, patterns, choices) it enforces. The rest is
-kept in markers, so that a CustomResourceDefinition made from the classes says what the schema said.
+decodes, and what a type can say (bounds, lengths, patterns, choices) it says: `misfits` compares an
+object with that. The rest is kept in markers, so that a CustomResourceDefinition made from the
+classes says what the schema said.
 
 Does not promise short names: a class is called by the path that leads to it
 (``GatewaySpecListenersItem``), so that names stay when other fields come and go.

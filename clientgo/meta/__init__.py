@@ -61,6 +61,7 @@ from clientgo.meta.objects.accessor import (
 )
 from clientgo.meta.objects.dropping import drop_managed_fields
 from clientgo.meta.objects.foreign_models import KubernetesModel, is_model_class
+from clientgo.meta.objects.misfits import misfits
 from clientgo.meta.objects.object_meta import (
     ListMeta,
     ManagedFieldsEntry,
@@ -116,6 +117,7 @@ __all__ = [
     "Resource",
     "resource",
     "resource_of",
+    "misfits",
     "Unstructured",
     "PartialObjectMetadata",
     "ObjectMeta",

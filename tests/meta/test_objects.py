@@ -298,12 +298,12 @@ def test_nulls_and_numbers_as_text_are_understood() -> None:
 
 
 def test_a_body_that_does_not_fit_names_the_object_and_the_field() -> None:
-    widget = decode({"metadata": {"name": "a", "namespace": "ns"}, "spec": {"replicas": 1}})
+    widget = decode({"metadata": {"name": "a", "namespace": "ns"}, "spec": {"replicas": []}})
 
-    with pytest.raises(ObjectDecodeError, match=r"Widget 'ns/a'.*deploymentName.*\$\.spec"):
+    with pytest.raises(ObjectDecodeError, match=r"Widget 'ns/a'.*\$\.spec\.replicas"):
         widget.spec  # noqa: B018
 
-    assert widget.to_dict()["spec"] == {"replicas": 1}, "it can still be read as it came"
+    assert widget.to_dict()["spec"] == {"replicas": []}, "it can still be read as it came"
 
 
 def test_a_body_with_text_that_cannot_be_decoded_names_the_object() -> None:

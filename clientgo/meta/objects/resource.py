@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, Generic, Self, TypeVar, cast, dataclass
 import msgspec
 from msgspec import Struct, StructMeta, field, structs
 
-from clientgo.meta.decoding import convert_leniently, decoder
+from clientgo.meta.decoding import convert_leniently, convert_misfitting, decoder
 from clientgo.meta.group_version import APIResource
 from clientgo.meta.json_values import without_nulls
 from clientgo.meta.nesting import too_deep
@@ -84,7 +84,7 @@ class Model(Struct, metaclass=ModelMeta, rename="camel"):
 
 
 class ObjectDecodeError(CopyableError, ValueError):
-    """The body of an object does not fit its declared type.
+    """The body of an object is of another JSON type than its class declares.
 
     Raised on first access of the body. ``kind`` and ``key`` name the object, ``reason`` the field.
     The object can still be read as it came through ``to_dict()``.
@@ -310,9 +310,18 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
         return body
 
     def _decode_body_leniently(self) -> Struct:
+        original = self._original()
         try:
-            return convert_leniently(self._original(), self.__body__)
+            return convert_leniently(original, self.__body__)
+        except msgspec.ValidationError:
+            return self._convert_misfitting(original)[0]
         except REFUSALS as error:
+            raise self._undecodable(error) from error
+
+    def _convert_misfitting(self, plain: dict[str, Any]) -> tuple[Struct, list[str]]:
+        try:
+            return convert_misfitting(plain, self.__body__)
+        except (msgspec.ValidationError, RecursionError) as error:
             raise self._undecodable(error) from error
 
 

@@ -156,11 +156,9 @@ def encode_review(
 
 
 def plain_status(status: Status) -> Mapping[str, Any]:
-    """Return a status as JSON values, without empty details."""
+    """Return a status as JSON values, without empty parts."""
     plain: dict[str, Any] = msgspec.to_builtins(status)
-    if not plain.get("details"):
-        plain.pop("details", None)
-    return plain
+    return {name: value for name, value in plain.items() if value != {}}
 
 
 @uncopyable("it belongs to one run; pass on what you read from it")
