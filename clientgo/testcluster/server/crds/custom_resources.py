@@ -79,7 +79,7 @@ class CustomStrategy(Strategy):
         self._version = version["name"]
         schema = version.get("schema", {}).get("openAPIV3Schema")
         self.schema = parse_schema(schema) if schema else None
-        self.published_schema = schema or {"x-kubernetes-preserve-unknown-fields": True}
+        self.published_schema = schema or {}
         self.columns = _columns(version.get("additionalPrinterColumns"))
         self._has_status = "status" in version.get("subresources", {})
         self.scale_fields = _scale_fields(version.get("subresources", {}).get("scale"))

@@ -2,8 +2,7 @@
 
 Promises: one document for each group version. Those of built-in groups are the published ones, as
 packed in :mod:`clientgo.testcluster.schema.openapi`; those of custom resources are made from their
-definitions on request, with the paths that clients read: kinds, and that writes take
-``fieldValidation``.
+definitions on request.
 
 Does not promise descriptions of built-in fields, which would be most of the data.
 
@@ -18,6 +17,11 @@ from typing import Any
 
 from clientgo.testcluster.schema.openapi import openapi_documents
 from clientgo.testcluster.server.discovery.openapi_v2 import answer_v2
+from clientgo.testcluster.server.discovery.published_paths import published_paths
+from clientgo.testcluster.server.discovery.published_schemas import (
+    V3_REFERENCE,
+    published_schemas,
+)
 from clientgo.testcluster.server.http.messages import (
     JSON,
     Request,
@@ -33,15 +37,7 @@ ROOT = "/openapi/v3"
 
 _V2 = "/openapi/v2"
 
-_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-_LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
-_REFERENCE = re.compile(r"#/components/schemas/([^\"]+)")
-_WRITE_PARAMETERS = tuple(
-    {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
-    for name in ("dryRun", "fieldManager", "fieldValidation")
-)
-_COLLECTION = {"get": "list", "post": "post"}
-_OBJECT = {"get": "get", "put": "put", "patch": "patch", "delete": "delete"}
+_REFERENCE = re.compile(rf'{V3_REFERENCE}([^"]+)')
 
 
 def answer_openapi(registry: ResourceRegistry, request: Request) -> Response | None:
@@ -68,7 +64,7 @@ def _custom_schemas(registry: ResourceRegistry) -> dict[str, Any]:
     schemas: dict[str, Any] = {}
     for resource in registry:
         if resource.is_custom:
-            schemas |= _schemas(resource)
+            schemas |= published_schemas(resource, v2=True)
     return schemas
 
 
@@ -95,102 +91,28 @@ def _custom_versions(registry: ResourceRegistry) -> dict[str, list[Resource]]:
 
 
 def _document(resources: list[Resource]) -> dict[str, Any]:
-    schemas = _meta_schemas()
     paths: dict[str, Any] = {}
+    own: dict[str, Any] = {}
     for resource in resources:
-        schemas |= _schemas(resource)
-        paths |= _paths(resource)
+        own |= published_schemas(resource)
+        paths |= published_paths(resource)
+    schemas = _referred_to(own) | _referred_to(paths) | own
     return {
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes CRD", "version": "v0.1.0"},
+        "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"},
         "paths": paths,
         "components": {"schemas": schemas},
     }
 
 
-def _meta_schemas() -> dict[str, Any]:
-    """Return the types of object and list metadata, and the types in them."""
+def _referred_to(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the built-in schemas that a part of a document refers to, and those that these do."""
     nodes = openapi_documents()["apis/apps/v1"].definitions.nodes
     found: dict[str, Any] = {}
-    wanted = [_OBJECT_META, _LIST_META]
+    wanted = _REFERENCE.findall(encode(document).decode())
     while wanted:
         name = wanted.pop()
-        if name not in found:
+        if name not in found and name in nodes:
             found[name] = nodes[name]
             wanted += _REFERENCE.findall(encode(nodes[name]).decode())
     return found
-
-
-def _schemas(resource: Resource) -> dict[str, Any]:
-    name = _definition_name(resource)
-    declared = dict(resource.strategy.published_schema)
-    described = {
-        "properties": {
-            **declared.get("properties", {}),
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": {"allOf": [_reference(_OBJECT_META)]},
-        },
-        "x-kubernetes-group-version-kind": [_gvk(resource, resource.kind)],
-    }
-    listed = {
-        "type": "object",
-        "required": ["items"],
-        "properties": {
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": {"allOf": [_reference(_LIST_META)]},
-            "items": {"type": "array", "items": _reference(name)},
-        },
-        "x-kubernetes-group-version-kind": [_gvk(resource, resource.list_kind)],
-    }
-    return {name: {"type": "object", **declared, **described}, f"{name}List": listed}
-
-
-def _definition_name(resource: Resource) -> str:
-    group = ".".join(reversed(resource.group.split(".")))
-    return f"{group}.{resource.version}.{resource.kind}"
-
-
-def _paths(resource: Resource) -> dict[str, Any]:
-    base = f"/apis/{resource.api_version}"
-    namespaced = f"{base}/namespaces/{{namespace}}" if resource.namespaced else base
-    collection, single = (
-        f"{namespaced}/{resource.plural}",
-        f"{namespaced}/{resource.plural}/{{name}}",
-    )
-    paths = {
-        collection: _operations(resource, _COLLECTION),
-        single: _operations(resource, _OBJECT),
-    }
-    for subresource in resource.subresources:
-        served = {method: verb for method, verb in _OBJECT.items() if method != "delete"}
-        paths[f"{single}/{subresource.name}"] = _operations(resource, served)
-    if resource.namespaced:
-        paths[f"{base}/{resource.plural}"] = _operations(resource, {"get": "list"})
-    return paths
-
-
-def _operations(resource: Resource, actions: dict[str, str]) -> dict[str, Any]:
-    return {
-        method: {
-            "parameters": [] if method == "get" else list(_WRITE_PARAMETERS),
-            "responses": {
-                "200": {
-                    "description": "OK",
-                    "content": {JSON: {"schema": _reference(_definition_name(resource))}},
-                }
-            },
-            "x-kubernetes-action": action,
-            "x-kubernetes-group-version-kind": _gvk(resource, resource.kind),
-        }
-        for method, action in actions.items()
-    }
-
-
-def _gvk(resource: Resource, kind: str) -> dict[str, str]:
-    return {"group": resource.group, "version": resource.version, "kind": kind}
-
-
-def _reference(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{name}"}

@@ -4,8 +4,7 @@ Promises: one document, in JSON or protobuf, with a definition for each kind and
 made from the v3 documents; and for each kind the path of its patches, where kubectl reads which
 query parameters the server supports.
 
-Does not promise the other paths, nor limits on values. What v2 can't express (null as a value,
-unknown fields that are kept) is left open, as by a real API server.
+Does not promise the other paths, nor descriptions of built-in types.
 
 Upstream: ``k8s.io/kube-openapi/pkg/handler``, apiextensions ``controller/openapi/v2``.
 """
@@ -18,15 +17,14 @@ from typing import Any
 
 from clientgo.testcluster.schema.openapi import openapi_documents
 from clientgo.testcluster.server.discovery.openapi_v2_protobuf import V2_PROTOBUF_TYPE, encode_v2
+from clientgo.testcluster.server.discovery.published_schemas import V2_REFERENCE, V3_REFERENCE
 from clientgo.testcluster.server.http.messages import Request, Response, json_response
 from clientgo.testcluster.server.resources.resource import Resource
 
 Node = dict[str, Any]
 
-_V3_REFERENCE, _V2_REFERENCE = "#/components/schemas/", "#/definitions/"
 
 _KEPT = ("default", "description", "enum", "format", "required", "type")
-_SHAPE = frozenset({"additionalProperties", "items", "properties", "required", "type"})
 
 _PATCH_PARAMETERS = [
     {"in": "query", "name": name, "type": "string", "uniqueItems": True}
@@ -37,8 +35,7 @@ _PATCH_PARAMETERS = [
 def answer_v2(
     request: Request, resources: Iterable[Resource], custom_schemas: Mapping[str, Node]
 ) -> Response:
-    """Answer the document of all resources; ``custom_schemas`` are v3 definitions by name."""
-    definitions = {name: definition_v2(node) for name, node in custom_schemas.items()}
+    """Answer the document of all resources; ``custom_schemas`` are definitions by name."""
     document = {
         "swagger": "2.0",
         "info": {"title": "Kubernetes", "version": "unversioned"},
@@ -50,20 +47,18 @@ def answer_v2(
     }
     if "protobuf" in request.headers.get("accept", ""):
         # Joined messages are one message, so the built-in part is encoded only once.
-        body = _builtin_protobuf() + encode_v2({**document, "definitions": definitions})
+        body = _builtin_protobuf() + encode_v2({**document, "definitions": custom_schemas})
         return Response(200, body, V2_PROTOBUF_TYPE)
-    return json_response({**document, "definitions": _builtin_definitions() | definitions})
+    return json_response({**document, "definitions": {**_builtin_definitions(), **custom_schemas}})
 
 
 def definition_v2(node: Mapping[str, Any]) -> Node:
-    """Convert a v3 schema to v2."""
+    """Convert the v3 schema of a built-in type to v2."""
     if "allOf" in node and len(node["allOf"]) == 1:
         node = {key: value for key, value in node.items() if key != "allOf"} | node["allOf"][0]
     if "$ref" in node:
-        reference = node["$ref"].replace(_V3_REFERENCE, _V2_REFERENCE)
+        reference = node["$ref"].replace(V3_REFERENCE, V2_REFERENCE)
         return {"$ref": reference} | _extensions(node)
-    if node.get("nullable") or node.get("x-kubernetes-preserve-unknown-fields"):
-        node = {key: value for key, value in node.items() if key not in _SHAPE}
     definition: Node = {key: node[key] for key in _KEPT if key in node}
     if "oneOf" in node and not node.get("x-kubernetes-int-or-string"):
         definition.setdefault("type", "string")  # a quantity or a port

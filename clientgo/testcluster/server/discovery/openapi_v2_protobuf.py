@@ -10,10 +10,15 @@ Upstream: ``openapiv2/OpenAPIv2.proto`` of github.com/google/gnostic, whose fiel
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from clientgo.testcluster.server.http.protobuf.wire import bytes_field, number_field, text_field
+from clientgo.testcluster.server.http.protobuf.wire import (
+    bytes_field,
+    float_field,
+    number_field,
+    text_field,
+)
 from clientgo.testcluster.server.storage.deep_values import encode
 
 V2_PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
@@ -67,11 +72,31 @@ def _schemas(schemas: Node) -> bytes:
     return _named(1, ((name, _schema(schema)) for name, schema in schemas.items()))
 
 
+_WRITERS: Mapping[str, tuple[int, Callable[[int, Any], bytes]]] = {
+    "$ref": (1, text_field),
+    "format": (2, text_field),
+    "title": (3, text_field),
+    "description": (4, text_field),
+    "multipleOf": (6, float_field),
+    "maximum": (7, float_field),
+    "exclusiveMaximum": (8, number_field),
+    "minimum": (9, float_field),
+    "exclusiveMinimum": (10, number_field),
+    "maxLength": (11, number_field),
+    "minLength": (12, number_field),
+    "pattern": (13, text_field),
+    "maxItems": (14, number_field),
+    "minItems": (15, number_field),
+    "uniqueItems": (16, number_field),
+    "maxProperties": (17, number_field),
+    "minProperties": (18, number_field),
+}
+"""The numbers and types of keywords whose values are no schemas."""
+
+
 def _schema(schema: Node) -> bytes:
     parts = [
-        text_field(number, schema[key])
-        for number, key in ((1, "$ref"), (2, "format"), (4, "description"))
-        if key in schema
+        write(number, schema[key]) for key, (number, write) in _WRITERS.items() if key in schema
     ]
     if "default" in schema:
         parts.append(bytes_field(5, _any(schema["default"])))
@@ -88,6 +113,12 @@ def _schema(schema: Node) -> bytes:
         parts.append(bytes_field(23, bytes_field(1, _schema(schema["items"]))))
     if "properties" in schema:
         parts.append(bytes_field(25, _schemas(schema["properties"])))
+    if "externalDocs" in schema:
+        docs = schema["externalDocs"]
+        shown = text_field(1, docs.get("description", "")) + text_field(2, docs.get("url", ""))
+        parts.append(bytes_field(29, shown))
+    if "example" in schema:
+        parts.append(bytes_field(30, _any(schema["example"])))
     parts.append(_extensions(31, schema))
     return b"".join(parts)
 

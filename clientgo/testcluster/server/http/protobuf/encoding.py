@@ -9,7 +9,6 @@ Upstream: apimachinery ``runtime/serializer/protobuf``.
 from __future__ import annotations
 
 import base64
-import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -24,7 +23,7 @@ from clientgo.testcluster.server.http.protobuf.fields import (
 )
 from clientgo.testcluster.server.http.protobuf.wire import (
     bytes_field,
-    eight_bytes_field,
+    float_field,
     number_field,
     text_field,
 )
@@ -82,7 +81,7 @@ def _field(number: int, type_: str, value: Any) -> bytes:
     if type_ in ("int", "bool"):
         return number_field(number, value)
     if type_ == "float":
-        return eight_bytes_field(number, struct.pack("<d", value))
+        return float_field(number, value)
     writer = _WRITERS.get(type_)
     data = writer(value) if writer is not None else _message(value or {}, type_)
     return bytes_field(number, data)

@@ -5,6 +5,7 @@ Upstream: https://protobuf.dev/programming-guides/encoding.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -74,9 +75,9 @@ def number_field(number: int, value: int) -> bytes:
     return varint(number << 3 | _NUMBER) + varint(int(value))
 
 
-def eight_bytes_field(number: int, data: bytes) -> bytes:
-    """Return a field of eight bytes."""
-    return varint(number << 3 | _EIGHT_BYTES) + data
+def float_field(number: int, value: float) -> bytes:
+    """Return a field of a number with a fraction."""
+    return varint(number << 3 | _EIGHT_BYTES) + struct.pack("<d", value)
 
 
 def varint(number: int) -> bytes:
