@@ -42,7 +42,11 @@ def test_the_queue_has_upstreams_seven_metrics() -> None:
     }
     ours = {metric.name for metric in METRICS if metric.name.startswith("workqueue_")}
 
-    assert ours - upstream == {"workqueue_delayed_items"}
+    assert ours - upstream == {
+        "workqueue_delayed_items",
+        "workqueue_flow_depth",
+        "workqueue_flow_queue_duration_seconds",
+    }
     assert upstream <= ours
 
 
