@@ -10,8 +10,9 @@ import pytest
 
 from clientgo.api.core_v1 import Namespace, Secret
 from clientgo.client import ResourceClient
-from clientgo.meta import ObjectMeta
+from clientgo.meta import ObjectMeta, shard_range
 from clientgo.operator import CacheScope
+from clientgo.testing import Verb
 from tests.operator.test_cache import reading
 from tests.operator.world import Part, World, part
 
@@ -223,3 +224,38 @@ def test_a_client_without_own_writes_reads_what_the_watch_has_brought(
         assert seen.get(Part, "b", "default").metadata.labels == WEB
         assert seen.find(Part, "c", "default") is None
         assert names(seen.live, Part) == ["a", "c"], "the API server has no other view"
+
+
+# A shard of the API server's
+
+
+def test_a_shard_is_asked_for_and_own_writes_outside_of_it_are_not_read(
+    make_world: Callable[..., World], caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-BLD-16, LWT-06: the embedded server ignores shards, and that is logged once."""
+    shard = shard_range(0, 2)
+    world = make_world(
+        *(part(f"p{number}") for number in range(12)),
+        cache_by_kind={Part: CacheScope(shard=shard)},
+    )
+    with lagging(world, Part) as client:
+        made = [client.create(part(f"q{number}")) for number in range(12)]
+        inside = [obj.metadata.name for obj in made if shard.matches(obj)]
+        (cache,) = [c for c in world.manager.cache.caches() if c.resource.kind == "Part"]
+
+        assert [name for name in names(client, Part) if name[0] == "q"] == sorted(inside)
+        for obj in made:
+            found = client.find(Part, obj.metadata.name, "default")
+            assert (found is not None) == (obj.metadata.name in inside)
+        assert cache.limits() == f"in {shard}"
+        assert cache.is_limited("default")
+
+    asked = {
+        action.verb: action.options.get("shardSelector")
+        for action in world.asked.actions()
+        if action.resource.resource == "parts" and action.verb in (Verb.LIST, Verb.WATCH)
+    }
+    assert asked[Verb.WATCH] == str(shard)
+    assert set(asked.values()) == {str(shard)}
+    ignored = [text for text in caplog.messages if "ignores the shard selector of parts" in text]
+    assert len(ignored) == 1

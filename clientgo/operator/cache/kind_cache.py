@@ -20,6 +20,7 @@ from clientgo.cache import ListerWatcher, ResourceEventHandler, SharedIndexInfor
 from clientgo.meta import (
     APIResource,
     ObjectName,
+    ShardSelector,
     deep_copy,
     metadata_of,
     parse_resource_version,
@@ -331,13 +332,12 @@ class KindCache:
             self.own_writes.deleted(newest, version)
 
     def is_limited(self, namespace: str) -> bool:
-        """Return True if labels or fields select what is cached of a namespace."""
+        """Return True if a selector limits what is cached of a namespace."""
         return any(self._selectors(namespace))
 
     def selects(self, obj: Any) -> bool:
-        """Return True if an object has the labels and fields of what is cached."""
-        labels, fields = self._selectors(metadata_of(obj).namespace or "")
-        return is_selected(self.resource, obj, labels, fields)
+        """Return True if the selectors of what is cached match an object."""
+        return is_selected(self.resource, obj, *self._selectors(metadata_of(obj).namespace or ""))
 
     def is_empty(self) -> bool:
         """Return True if nothing is cached yet."""
@@ -345,9 +345,10 @@ class KindCache:
 
     # Inside
 
-    def _selectors(self, namespace: str) -> tuple[str, str]:
+    def _selectors(self, namespace: str) -> tuple[str, str, ShardSelector | None]:
         scope = self.scope.of(namespace)
-        return ",".join(filter(None, (scope.labels, self._readers.labels))), scope.fields
+        labels = ",".join(filter(None, (scope.labels, self._readers.labels)))
+        return labels, scope.fields, scope.shard
 
     def _waiting_for(
         self, subscription: Subscription, *, optional: bool

@@ -321,9 +321,10 @@ class ObjectCache:
             fields = [of_it.fields] if of_it.fields else []
             if not namespace:
                 fields += [f"metadata.namespace!={name}" for name in sorted(scope.named)]
-            selects = labels or fields
-            tweak = selecting(labels=labels, fields=",".join(fields)) if selects else None
-            return ResourceListWatch(client, namespace, tweak)
+            shard = of_it.shard or ""
+            tweak = selecting(labels=labels, fields=",".join(fields), shard=shard)
+            selects = labels or fields or shard
+            return ResourceListWatch(client, namespace, tweak if selects else None)
 
         expected = client.type if projection == "metadata" or isinstance(kind, type) else None
         return KindCache(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from clientgo.meta import APIResource, metadata_of, to_plain
+from clientgo.meta import APIResource, ShardSelector, metadata_of, to_plain
 from clientgo.meta.selectors import parse_field_selector, parse_label_selector, selects_object
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.settings.durations import Duration
@@ -96,9 +96,13 @@ def namespaces_from_env(name: str = "WATCH_NAMESPACE") -> Namespaces:
     return frozenset(part for part in names if part) or ALL
 
 
-def is_selected(kind: APIResource, obj: Any, labels: str, fields: str) -> bool:
+def is_selected(
+    kind: APIResource, obj: Any, labels: str, fields: str, shard: ShardSelector | None = None
+) -> bool:
     """Return True if the API server would list an object for these selectors."""
     if labels and not parse_label_selector(labels).matches(metadata_of(obj).labels or {}):
+        return False
+    if shard is not None and not shard.matches(obj):
         return False
     return not fields or selects_object(parse_field_selector(fields), kind, to_plain(obj))
 
@@ -109,8 +113,10 @@ class CacheScope:
 
     ``namespaces`` limits what sources ask for; empty means all. A mapping gives namespaces scopes
     of their own, ``"*"`` those that it does not name. ``labels`` and ``fields`` are selectors for
-    the API server: an object that leaves the selection counts as deleted. ``transform`` changes
-    each object before it is stored, see ``cache.transforms``. ``copy``: readers get a copy
+    the API server: an object that leaves the selection counts as deleted. ``shard`` selects a part
+    by a hash, of a server that supports it (:func:`~clientgo.meta.shard_range`): replicas without
+    an election, each with a shard of its own, then share the objects. ``transform`` changes each
+    object before it is stored, see ``cache.transforms``. ``copy``: readers get a copy
     (``"clone"``) or the cached object itself (``"shared"``), which they must not change. ``resync``
     is how often controllers get an event for every object again; by default never.
     """
@@ -118,6 +124,7 @@ class CacheScope:
     namespaces: Namespaces | Mapping[str, CacheScope | None] | None = None
     labels: str = ""
     fields: str = ""
+    shard: ShardSelector | None = None
     transform: Callable[[Any], Any] | None = None
     copy: Literal["", "clone", "shared"] = ""
     resync: Duration | None = None
@@ -128,6 +135,7 @@ class CacheScope:
             namespaces=other.namespaces if self.namespaces is None else self.namespaces,
             labels=self.labels or other.labels,
             fields=self.fields or other.fields,
+            shard=self.shard or other.shard,
             transform=self.transform or other.transform,
             copy=self.copy or other.copy,
             resync=other.resync if self.resync is None else self.resync,
@@ -159,6 +167,7 @@ class KindScope:
         parts = {
             "with labels": labels,
             "with fields": self.general.fields,
+            "in": str(self.general.shard or ""),
             "in namespaces": "" if self.everywhere else ", ".join(sorted(self.named)),
         }
         return " and ".join(f"{what} {text}" for what, text in parts.items() if text)
@@ -172,6 +181,7 @@ class KindScope:
         missing = ",".join(str(requirement) for requirement in own if requirement not in has)
         parts = {
             "with labels": missing,
+            "in": str(self.own.shard or ""),
             "in namespaces": ", ".join(sorted(_by_namespace(self.own)))
             if reader.namespaces == EVERYWHERE and not self.everywhere
             else "",

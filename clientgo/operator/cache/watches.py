@@ -216,7 +216,8 @@ class Watches:
         size = CacheSize()
         progress = _StoreProgress(self.own_writes, self.metrics, size)
         informer.add_event_handler(progress, resync_period=0.0)
-        is_limited = namespace or scope.labels or labels or scope.fields or self.is_projected
+        selects = scope.labels or labels or scope.fields or scope.shard
+        is_limited = namespace or selects or self.is_projected
         is_numerous = (self.resource.group, self.resource.kind) in NUMEROUS
         if is_numerous and not is_limited and self.scope.own == CacheScope():
             _log.warning(
