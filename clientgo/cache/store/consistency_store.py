@@ -20,6 +20,8 @@ from typing import Any, NamedTuple, Protocol
 
 from clientgo.cache.store.resource_versions import is_older
 from clientgo.meta import ObjectName, metadata_of
+from clientgo.observe.metrics import MetricsProvider, default_provider
+from clientgo.observe.metrics.names import STALE_SYNC_SKIPS
 from clientgo.util.copies import uncopyable
 from clientgo.util.wait import NotReadyError
 
@@ -76,14 +78,22 @@ class ConsistencyStore:
     label may never reach the version of another object. An owner that is deleted needs no
     :meth:`clear` if its deletion queues its key.
 
-    Thread-safe; no call blocks. For one owner, ``wrote_at`` and ``ensure_ready`` must not run at
-    the same time; a work queue sees to that.
+    Each wait is counted by resource, in ``stale_sync_skips_total``. Thread-safe; no call blocks.
+    For one owner, ``wrote_at`` and ``ensure_ready`` must not run at the same time; a work queue
+    sees to that.
 
     Source: k8s.io/kubernetes/pkg/controller/util/consistency, ConsistencyStore.
     """
 
-    def __init__(self, stores: Mapping[Any, VersionedStore]) -> None:
+    def __init__(
+        self, stores: Mapping[Any, VersionedStore], *, metrics: MetricsProvider | None = None
+    ) -> None:
+        provider = metrics or default_provider()
         self._stores = dict(stores)
+        self._skips = {
+            resource: provider.counter(STALE_SYNC_SKIPS, resource=_text(resource))
+            for resource in stores
+        }
         self._lock = threading.Lock()
         self._records: dict[Hashable, _Record] = {}
         self._warned: set[Any] = set()
@@ -125,6 +135,7 @@ class ConsistencyStore:
         for resource, written in record.versions.items():
             read = self._version_of(resource)
             if is_older(read, written):
+                self._skips[resource].inc()
                 raise ConsistencyError(owner, resource, read, written)
         with self._lock:
             if self._records.get(owner) is record:

@@ -69,6 +69,12 @@ WORKQUEUE_FLOW_QUEUE_DURATION: Final = Metric(
     _QUEUE_SECONDS,
 )
 
+STALE_SYNC_SKIPS: Final = Metric(
+    "stale_sync_skips_total",
+    "Syncs that were put off because the cache of a resource was older than what was written",
+    ("resource",),
+)
+
 THREAD_FAILURES: Final = Metric(
     "clientgo_thread_failures_total",
     "Threads of the library that ended by an exception",

@@ -24,6 +24,7 @@ from clientgo.cache import (
 from clientgo.meta import ObjectMeta, ObjectName, Unstructured
 from clientgo.testing import FakeSource
 from tests.cache.builders import Foo, foo
+from tests.cache.metrics import RecordingProvider
 from tests.cache.running import running
 
 A = ObjectName("ns", "a")
@@ -85,6 +86,22 @@ class TestReadiness:
         assert not is_ready(consistency, A)
         assert is_ready(consistency, B)
         assert not is_ready(consistency, A)
+
+    def test_each_wait_is_counted_by_resource(self) -> None:
+        """CST-04: under the name of Kubernetes, and as no error."""
+        provider, pods = RecordingProvider(), at("5")
+        consistency = ConsistencyStore({"pods": pods, Foo: at("9")}, metrics=provider)
+        consistency.wrote_at(A, "u", Foo, "9")
+        consistency.wrote_at(A, "u", "pods", "10")
+        for _ in range(2):
+            assert not is_ready(consistency)
+        pods.bookmark("10")
+        assert is_ready(consistency)
+
+        assert provider.values == {
+            ("stale_sync_skips_total", "pods"): [1.0, 1.0],
+            ("stale_sync_skips_total", "Foo"): [],
+        }
 
     def test_the_error_survives_a_copy_and_a_pickle(self) -> None:
         """CST-02."""
