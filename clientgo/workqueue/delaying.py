@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any, Final
 
 from clientgo.observe.metrics import MetricsProvider
-from clientgo.util.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.util.clock import REAL_CLOCK, Clock, monotonic_ns, nanoseconds
 from clientgo.util.process import SupervisedThread, ThreadStartError
 from clientgo.workqueue.explanation import QueueStatistics
 from clientgo.workqueue.orderings.due_heap import DueHeap
@@ -66,6 +66,7 @@ class DelayingQueue(Queue[T]):
         if add_cancels_delay:
             ordering = _CancellingOrdering(ordering, self._cancel_delay_locked)
         super().__init__(name=name, ordering=ordering, metrics=metrics, clock=clock)
+        self._now_ns = monotonic_ns(clock)
         self._delays: DueHeap[T] = DueHeap()
         self._delays_changed = self._lock.condition()
         self._waiter: threading.Thread | None = None
@@ -87,20 +88,19 @@ class DelayingQueue(Queue[T]):
         if delay <= 0:
             self._note_locked(item)
             return
-        self._delay_locked(item, nanoseconds(self._clock.monotonic()) + nanoseconds(delay))
+        self._delay_locked(item, self._now_ns() + nanoseconds(delay))
 
     def _delay_locked(self, item: T, due_ns: int) -> None:
-        if not self._has_waiter_locked(item):
+        if self._waiter is None and not self._start_waiter_locked(item):
             self._note_locked(item)
             return
         if self._delays.put(item, due_ns):
             self._delays_changed.notify()
-        self._report_delayed_locked()
+        if self._observed:
+            self._observer.delayed(len(self._delays))
 
-    def _has_waiter_locked(self, item: T) -> bool:
+    def _start_waiter_locked(self, item: T) -> bool:
         """Start the waiting thread; return False if an item that was left has to do without."""
-        if self._waiter is not None:
-            return True
         try:
             self._waiter = SupervisedThread.started(
                 self._release_when_due,
@@ -125,24 +125,28 @@ class DelayingQueue(Queue[T]):
     def _release_when_due(self) -> None:
         with self._lock:
             while not self._shutting_down:
-                now_ns = nanoseconds(self._clock.monotonic())
-                while (due_ns := self._delays.first_due_ns()) is not None and due_ns <= now_ns:
-                    self._release_locked(self._delays.pop())
+                now_ns = self._now_ns()
+                due_ns = self._release_due_locked(now_ns)
                 self._report_delayed_locked()
                 self._clock.wait_until(
                     self._delays_changed,
                     None if due_ns is None else min(due_ns, now_ns + _HEARTBEAT_NS) / 1e9,
                 )
 
-    def _release_locked(self, item: T) -> None:
-        try:
-            self._note_locked(item)
-        except Exception:  # noqa: BLE001 - the other delayed items must still be added
-            _log.exception(
-                "work queue %r: the ordering failed, and the delayed item %r is dropped",
-                self._name,
-                item,
-            )
+    def _release_due_locked(self, now_ns: int) -> int | None:
+        """Add the items whose delay has ended; return when that of the next one ends."""
+        delays = self._delays
+        while (due_ns := delays.first_due_ns()) is not None and due_ns <= now_ns:
+            item = delays.pop()
+            try:
+                self._note_locked(item)
+            except Exception:  # noqa: BLE001 - the other delayed items must still be added
+                _log.exception(
+                    "work queue %r: the ordering failed, and the delayed item %r is dropped",
+                    self._name,
+                    item,
+                )
+        return due_ns
 
     def _delays_failed(self, _failure: BaseException) -> None:
         with self._lock:

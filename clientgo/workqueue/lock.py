@@ -20,7 +20,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 from types import FrameType
 from typing import Any, TypeVar, cast
 
@@ -34,10 +33,11 @@ _PACKAGE = __name__.rpartition(".")[0]
 class QueueLock:
     """The lock itself. `LockedOperations` is the way to use it."""
 
-    __slots__ = ("does_left", "left", "name", "token")
+    __slots__ = ("_repair", "does_left", "left", "name", "token")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, repair: Callable[[], object] = lambda: None) -> None:
         self.name = name
+        self._repair = repair
         self.token: deque[None] = deque((None,), maxlen=1)  # a second release adds no token
         self.left: deque[tuple[Callable[[Any], object], Any]] = deque()
         """Operations that could not have the lock, for its holder to do, and their item."""
@@ -144,7 +144,7 @@ class QueueLock:
 
     def do_left(self) -> None:
         """Do what was left, unless the lock is taken: then its holder does it afterwards."""
-        while self.left:
+        while self.left and self.token:
             try:
                 del self.token[0]
             except IndexError:
@@ -155,19 +155,22 @@ class QueueLock:
                 self.token.append(None)
 
     def do_left_locked(self) -> None:
-        while self.left:
-            operation, item = self.left[0]
-            del self.left[0]
-            self.does_left = True
-            try:
-                operation(item)
-            except Exception:  # noqa: BLE001 - this thread did not ask for it
-                _log.exception("work queue %r: the ordering failed for %r", self.name, item)
-            except BaseException:
-                self.left.appendleft((operation, item))  # this thread's interrupt is not theirs
-                raise
-            finally:
-                self.does_left = False
+        self.does_left = True
+        try:
+            while self.left:
+                operation, item = self.left[0]
+                del self.left[0]
+                try:
+                    operation(item)
+                except Exception:  # noqa: BLE001 - this thread did not ask for it
+                    self._repair()
+                    _log.exception("work queue %r: the ordering failed for %r", self.name, item)
+                except BaseException:
+                    self.left.appendleft((operation, item))  # this thread's interrupt is not theirs
+                    self._repair()
+                    raise
+        finally:
+            self.does_left = False
 
 
 def _release(lock: Any) -> None:
@@ -183,7 +186,7 @@ class LockedOperations(ABC):
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._lock = lock = QueueLock(name)
+        self._lock = lock = QueueLock(name, self._repair_locked)
         self._token, self._left = lock.token, lock.left
         self._do_left, self._do_left_locked = lock.do_left, lock.do_left_locked
 
@@ -222,15 +225,8 @@ class LockedOperations(ABC):
 
     def _leave_to_holder(self, operation: Callable[[Any], object], item: Any) -> None:
         hash(item)  # an item that is none is refused to the caller
-        self._left.append((partial(self._do_repaired_locked, operation), item))
+        self._left.append((operation, item))
         self._do_left()
-
-    def _do_repaired_locked(self, operation: Callable[[Any], object], item: Any) -> None:
-        try:
-            operation(item)
-        except BaseException:
-            self._repair_locked()
-            raise
 
     def _read(self, operation: Callable[[], R]) -> R:
         """Do what changes nothing under the lock, or inside an operation that is interrupted."""

@@ -138,7 +138,10 @@ class PriorityQueue(RateLimitingQueue[T]):
         operation(item)
 
     def _add_locked(self, item: T) -> None:
-        self._add_at_priority_locked(DEFAULT_PRIORITY, item)
+        if self._is_plain:
+            self._note_locked(item)
+        else:
+            self._add_at_priority_locked(DEFAULT_PRIORITY, item)
 
     def _add_at_priority_locked(self, priority: int, item: T) -> None:
         self._raise_priority_locked(item, priority)
@@ -152,8 +155,11 @@ class PriorityQueue(RateLimitingQueue[T]):
     def _schedule_locked(self, due: float, due_ns: int, priority: int, item: T) -> None:
         if self._shutting_down:
             return
-        is_due = due_ns <= nanoseconds(self._clock.monotonic())
-        if is_due or self._needs_work_locked(item) or not self._has_waiter_locked(item):
+        if (
+            due_ns <= self._now_ns()
+            or self._needs_work_locked(item)
+            or (self._waiter is None and not self._start_waiter_locked(item))
+        ):
             self._cancel_delay_locked(item)
             self._add_at_priority_locked(priority, item)
             return

@@ -478,4 +478,6 @@ class Queue(LockedOperations, Generic[T]):
         }
 
     def _leave_to_holder(self, operation: Callable[[Any], object], item: Any) -> None:
-        super()._leave_to_holder(self._observer.asked_here(operation), item)
+        if self._observed:
+            operation = self._observer.asked_here(operation)
+        super()._leave_to_holder(operation, item)

@@ -10,6 +10,7 @@ Differs from client-go (util/workqueue, default_rate_limiters.go): failures are 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -72,7 +73,8 @@ class ItemExponentialFailureRateLimiter(Generic[T]):
         earlier = self._failures.count(item) - 1
         if earlier >= _MAX_DOUBLINGS:
             return self._max_delay
-        return min(self._base_delay * 2.0**earlier, self._max_delay)
+        delay = self._base_delay * 2.0**earlier
+        return delay if delay < self._max_delay else self._max_delay
 
     def forget(self, item: T) -> None:
         self._failures.forget(item)
@@ -154,7 +156,7 @@ class BucketRateLimiter(Generic[T]):
             )
         self._bucket = TokenBucket(qps, burst)
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may add what fails
         self._reserved: OrderedDict[T, float] | None = OrderedDict() if reuse else None
 
     def when(self, item: T) -> float:
@@ -269,12 +271,14 @@ def _check_delays(**delays: float) -> None:
 class _Failures(Generic[T]):
     """Failure counts that expire."""
 
-    __slots__ = ("_clock", "_counts", "_expiry", "_lock")
+    __slots__ = ("_clock", "_counts", "_expiry", "_expiry_begins", "_lock")
 
     def __init__(self, expiry: float, clock: Clock) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may add what fails
         self._clock = clock
         self._expiry = expiry
+        self._expiry_begins = -math.inf
+        """No count expires before this instant."""
         self._counts: OrderedDict[T, tuple[int, float]] = OrderedDict()
         """How many failures, and when the last one was; the items that failed last at the end."""
 
@@ -282,16 +286,19 @@ class _Failures(Generic[T]):
         """Count a failure and return how many there are now."""
         now = self._clock.monotonic()
         with self._lock:
-            self._expire_locked(now)
+            if now >= self._expiry_begins:
+                self._expire_locked(now)
             count = self._counts.get(item, _NO_FAILURES)[0] + 1
             self._counts[item] = (count, now)
             self._counts.move_to_end(item)
             return count
 
     def forget(self, item: T) -> None:
+        if item not in self._counts:  # most that succeed had not failed: they need no lock
+            return
         with self._lock:
-            if self._counts.pop(item, None) is not None:
-                self._expire_locked(self._clock.monotonic())
+            if self._counts.pop(item, None) is not None and not self._counts:
+                self._counts.clear()  # an emptied dict keeps the table of its largest size
 
     def of(self, item: T) -> int:
         """Return how many failures of `item` are counted."""
@@ -304,7 +311,9 @@ class _Failures(Generic[T]):
         while self._counts and now - next(iter(self._counts.values()))[1] > self._expiry:
             self._counts.popitem(last=False)
         if not self._counts:
-            self._counts.clear()  # an emptied dict keeps the table of its largest size
+            self._counts.clear()
+        oldest = next(iter(self._counts.values()))[1] if self._counts else now
+        self._expiry_begins = oldest + self._expiry
 
 
 _NO_FAILURES: Final = (0, 0.0)

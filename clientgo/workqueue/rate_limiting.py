@@ -70,7 +70,8 @@ class RateLimitingQueue(DelayingQueue[T]):
     def forget(self, item: T) -> None:
         """Tell the limiter that `item` needs no retry, so that its failures are forgotten."""
         self._rate_limiter.forget(item)
-        self._observer.forgotten(item)
+        if self._observed:
+            self._observer.forgotten(item)
 
     def explain(self, item: T) -> ItemExplanation:
         """Return what the queue and its limiter know of an item right now."""
@@ -83,5 +84,6 @@ class RateLimitingQueue(DelayingQueue[T]):
     def _back_off(self, item: T) -> float:
         """Count a failure of `item`; return its delay."""
         delay = self._rate_limiter.when(item)
-        self._observer.failed(item, delay, self._rate_limiter.num_requeues)
+        if self._observed:
+            self._observer.failed(item, delay, self._rate_limiter.num_requeues)
         return delay

@@ -141,6 +141,7 @@ def test_a_left_operation_that_fails_is_logged_and_the_next_is_done(
         operations._do_locked(operations.note, "b", or_leave=True)
 
     assert "work queue 'foos': the ordering failed for 'a'" in caplog.text
+    assert operations.repaired == 1
     assert operations.done == ["b"]
 
 
@@ -160,6 +161,7 @@ def test_a_left_operation_that_its_holders_interrupt_ends_is_done_by_the_next(
         operations._lock.release()
 
     assert not operations._lock.locked()
+    assert operations.repaired == 1
     assert operations._do_locked(operations.note, "b") == "b"
     assert operations.done == ["a", "b"]
 

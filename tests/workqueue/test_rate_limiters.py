@@ -6,6 +6,8 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 
@@ -231,3 +233,43 @@ def test_failures_are_kept_for_an_hour_at_least() -> None:
 
     assert short.num_requeues("a") == 0
     assert long.num_requeues("a") == 1
+
+
+@pytest.mark.parametrize(
+    "lock_of",
+    [
+        lambda limiter: limiter._limiters[0]._failures._lock,
+        lambda limiter: limiter._limiters[1]._lock,
+        lambda limiter: limiter._limiters[1]._bucket._lock,
+    ],
+    ids=["failures", "reservations", "tokens"],
+)
+def test_a_signal_handler_may_ask_while_it_interrupts_a_call(
+    lock_of: Callable[[Any], AbstractContextManager[object]],
+) -> None:
+    """FIELD-72: a failure that it adds waited for the call that it had interrupted."""
+    limiter = default_controller_rate_limiter(reuse=True)
+
+    def interrupted() -> float:
+        with lock_of(limiter):  # where the main thread was
+            return limiter.when("a")
+
+    assert Background(interrupted).result(timeout=30) == 0.005
+
+
+def test_counts_expire_from_the_first_that_is_old_enough_on() -> None:
+    clock = FakeClock()
+    limiter = ItemExponentialFailureRateLimiter[str](1.0, 8.0, forget_after=10.0, clock=clock)
+    limiter.when("a")
+    clock.step(6.0)
+    limiter.when("b")
+    clock.step(4.0)
+    limiter.when("c")
+    assert [limiter.num_requeues(item) for item in "abc"] == [1, 1, 1]
+
+    clock.step(0.5)
+    limiter.when("d")
+    assert [limiter.num_requeues(item) for item in "abcd"] == [0, 1, 1, 1]
+    clock.step(10.0)
+    limiter.when("d")
+    assert [limiter.num_requeues(item) for item in "abcd"] == [0, 0, 0, 2]

@@ -29,13 +29,16 @@ class TokenBucket:
     __slots__ = ("__weakref__", "_burst", "_last_due_ns", "_last_ns", "_lock", "_qps", "_tokens")
 
     def __init__(self, qps: float, burst: int) -> None:
-        self._lock = threading.Lock()
-        renew_in_child(self, "_lock")
+        self._renew()
+        renew_in_child(self, renew=TokenBucket._renew)
         self._qps = qps
         self._burst = burst
         self._tokens = float(burst)
         self._last_ns = -_NEVER_NS
         self._last_due_ns = -_NEVER_NS
+
+    def _renew(self) -> None:
+        self._lock = threading.RLock()  # a signal handler may ask while it interrupts a call
 
     def take(self, at: float, count: int = 1) -> bool:
         """Take `count` tokens if they are there at the instant `at`; else leave all as it is."""
