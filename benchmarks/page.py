@@ -109,6 +109,13 @@ TARGETS = (
         for count in _COUNTS
         for peer, target in (("queue.Queue", 3), ("queue.SimpleQueue", 0.1))
     ),
+    *(
+        Row("queue, 16 producers and 16 workers", "queue", "threads", "Queue", peer,
+            target, "16 producers, 16 workers")
+        for peer, target in (("queue.Queue", 3), ("textbook Condition queue", 1.5))
+    ),
+    Row("queue, delayed add", "queue", "add_after 1 ms", "RateLimitingQueue", target=300_000),
+    Row("queue, failure of a key", "queue", "failed once", "RateLimitingQueue", target=150_000),
     Row("queue, 16 workers", "queue", "threads", "Queue", "", 0.5,
         "1 producers, 16 workers", "1 producers, 1 workers"),
     *_watches("Foos of 1 KB"),
@@ -206,7 +213,10 @@ def _judged(row: Row, found: Figure, ratio: float | None) -> tuple[str, str]:
         met, judged = ratio >= row.target, f"missed: {ratio / row.target:.2f} of the target"
         return f"{row.target:.2f} x", "met" if met else judged
     factor = found.value / row.target
-    judged = "met" if factor <= 1 else f"missed: {factor:.2f} times as much"
+    if found.smaller_is_better:
+        judged = "met" if factor <= 1 else f"missed: {factor:.2f} times as much"
+    else:
+        judged = "met" if factor >= 1 else f"missed: {factor:.2f} of the target"
     return f"{short(row.target)} {found.unit}", judged
 
 

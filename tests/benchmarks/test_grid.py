@@ -108,13 +108,17 @@ def test_the_page_says_by_how_much_a_target_is_missed() -> None:
     loop = Figure(*list_, "bare loop to Structs", "objects/s", 10.0, 9.0, 11.0, is_peer=True)
     missed = replace(loop, implementation="informer, typed", ratios={loop.implementation: 0.425})
 
-    text = page.block({**result(peer, met, Figure(*pod), loop, missed), **RUN})
+    heap = Figure(*pod, smaller_is_better=True)
+    slow = ("queue", "add_after 1 ms", 9, "", "RateLimitingQueue", "items/s", 6e4, 6e4, 6e4)
+
+    text = page.block({**result(peer, met, heap, loop, missed, Figure(*slow)), **RUN})
 
     assert (
         "| queue, one thread | 100 items/s (90 to 110) | queue.Queue: 40 items/s | 3.50 x "
         "| 3.00 x | met |"
     ) in text
     assert "| 9 k bytes |  |  | 8.19 k bytes | missed: 1.10 times as much |" in text
+    assert "| 60 k items/s |  |  | 300 k items/s | missed: 0.20 of the target |" in text
     assert "| 0.42 x | 0.85 x | missed: 0.50 of the target |" in text
     assert "- Not measured: client-go: no Go toolchain is installed." in text
 

@@ -141,16 +141,21 @@ def load_readds(work: Any, items: Sequence[str]) -> float:
 
 
 def load_threads(work: Any, items: Sequence[str], *, producers: int, workers: int) -> float:
-    """Let producers add all items and workers take them; return the seconds."""
+    """Let producers add all items and workers take them; return the seconds.
+
+    Without those that it takes to start the threads.
+    """
     is_plain = not hasattr(work, "shut_down") or isinstance(work, queue.Queue)
     add = work.put if is_plain else work.add
     loop = _plain_loop if is_plain else _keyed_loop
     parts = [items[number::producers] for number in range(producers)]
     takers = [_thread(loop, work) for _ in range(workers)]
-    givers = [_thread(_add_all, add, part) for part in parts]
-    started = time.perf_counter()
+    begin = threading.Event()
+    givers = [_thread(_add_all, begin, add, part) for part in parts]
     for thread in (*takers, *givers):
         thread.start()
+    started = time.perf_counter()
+    begin.set()
     for thread in givers:
         thread.join()
     if is_plain:
@@ -163,7 +168,8 @@ def load_threads(work: Any, items: Sequence[str], *, producers: int, workers: in
     return time.perf_counter() - started
 
 
-def _add_all(add: Callable[[str], object], items: Sequence[str]) -> None:
+def _add_all(begin: threading.Event, add: Callable[[str], object], items: Sequence[str]) -> None:
+    begin.wait()
     for item in items:
         add(item)
 
