@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from clientgo.aio import get, keys, run_workers
-from clientgo.util.wait import StopEvent
+from clientgo.util.wait import NotReadyError, StopEvent
 from clientgo.workqueue import (
     ItemExponentialFailureRateLimiter,
     PriorityQueue,
@@ -322,6 +322,28 @@ def test_a_key_that_fails_is_tried_again_and_then_forgotten(
         "a: ValueError: not yet"
     ]
     assert "a: handled after 2 failures" in caplog.messages
+
+
+def test_a_key_that_is_not_ready_is_tried_again_without_a_failure(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """CST-04."""
+    queue, stop, tries = retrying(), StopEvent(), 0
+    queue.add("a")
+
+    async def handle(_key: str) -> None:
+        nonlocal tries
+        tries += 1
+        if tries < 3:
+            raise NotReadyError("the cache is behind")
+        stop.set()
+
+    with caplog.at_level(logging.INFO):
+        run(run_workers(stop, queue, handle))
+
+    assert tries == 3
+    assert queue.num_requeues("a") == 0
+    assert caplog.messages == []
 
 
 def test_what_a_handler_awaits_may_be_cancelled_without_its_worker() -> None:

@@ -141,11 +141,11 @@ class ConsistencyStore:
             if self._records.get(owner) is record:
                 del self._records[owner]
 
-    def clear(self, owner: Hashable, owner_uid: str = "") -> None:
+    def clear(self, owner: Hashable, uid: str = "") -> None:
         """Forget what was written for an owner; with a uid, only for the owner that has it."""
         with self._lock:
             record = self._records.get(owner)
-            if record is not None and owner_uid in ("", record.uid):
+            if record is not None and uid in ("", record.uid):
                 del self._records[owner]
 
     def pending(self) -> int:
