@@ -215,6 +215,16 @@ def test_what_was_tried_on_the_server_is_not_tried_again(live: LiveClient, world
     assert world.asked.writes() == []
 
 
+def test_a_client_for_a_namespace_knows_its_own_writes(live: LiveClient, world: World) -> None:
+    """OP-CLI-08, OP-CLI-09: the object does not say its namespace."""
+    plain = {**DESIRED["an empty text"].to_dict(), "metadata": {"name": "a"}}
+    client = live.namespaced("default")
+    client.create_or_update(Unstructured.from_dict(plain))
+    world.asked.clear()
+    assert client.create_or_update(Unstructured.from_dict(plain))[1] is Change.UNCHANGED
+    assert world.asked.writes() == []
+
+
 # Whose it is
 
 

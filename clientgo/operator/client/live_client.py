@@ -151,7 +151,7 @@ class LiveClient(WritingClient):
                 mutated_in_place(obj, mutate)
             created = self.create(obj)
             if mutate is None:
-                self._remember(self._name_of_write(obj), _without_status(obj), created)
+                self._remember(self._name_of_write(created), _without_status(obj), created)
             return created, Change.CREATED
         check_same_controller(existing, obj)
         patch = patch_for(existing, obj, mutate)
@@ -185,11 +185,11 @@ class LiveClient(WritingClient):
             self._remember(name, sent, existing)
             return existing, False
         result = self.patch(existing, patch, subresource=subresource)
-        if self._options.dry_run:
-            return result, as_wanted(result) != as_wanted(existing)
         self._remember(name, sent, result)
-        versions = {metadata_of(obj).resource_version for obj in (existing, result)}
-        return result, len(versions) > 1
+        before, after = (metadata_of(obj).resource_version for obj in (existing, result))
+        if self._options.dry_run or not after:
+            return result, as_wanted(result) != as_wanted(existing)
+        return result, before != after
 
     def _remember(self, name: Hashable, sent: dict[str, Any], stored: Any) -> None:
         if not self._options.dry_run:

@@ -96,8 +96,9 @@ class Writer:
     def _data_write(self, actual: Any | None, desired: Any, manager: str) -> Write | None:
         if actual is None:
             return lambda client: client.create(desired)
-        patch = _data_patch(to_plain(actual), to_plain(desired), manager)
-        if not patch:
+        there = to_plain(actual)
+        patch = _data_patch(there, to_plain(desired), manager)
+        if not patch or self._sent.is_settled(ObjectName.of(actual), patch, there):
             return None
 
         def write(client: LiveClient) -> Any:

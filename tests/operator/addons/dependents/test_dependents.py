@@ -18,7 +18,7 @@ from clientgo.api.core_v1 import (
 )
 from clientgo.api.meta_v1 import LabelSelector
 from clientgo.client import Client
-from clientgo.meta import ObjectMeta, get_controller_of
+from clientgo.meta import ObjectMeta, Unstructured, get_controller_of
 from clientgo.operator import Context, Manager, controller
 from clientgo.operator.addons.dependents import Dependent
 from clientgo.operator.client import set_controller_reference
@@ -158,6 +158,26 @@ def test_a_secret_may_be_given_as_text(world: World) -> None:
         world.patch(gadget(), resized(2))
         settle(world, recording, 3)
         assert world.get(Secret).data == {"password": b"2"}
+
+
+def test_a_field_of_a_config_map_that_the_server_drops_is_sent_once(world: World) -> None:
+    """OP-DEP-02"""
+
+    class Odd(Dependent[Any, Gadget]):
+        kind = ConfigMap
+
+        def desired(self, ctx: Context[Gadget], primary: Gadget) -> Any:
+            plain = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+            return Unstructured.from_dict({**plain, "data": {"a": "b"}, "unknown": "x"})
+
+    with settled(world, Odd) as recording:
+        for runs in (2, 3, 4):
+            world.manager.controllers()[0].trigger(recording.runs[0])
+            settle(world, recording, runs)
+        assert len(world.writes()) <= 2
+        world.patch(world.get(ConfigMap), {"data": {"a": "c"}})
+        settle(world, recording, 5)
+        assert world.get(ConfigMap).data == {"a": "b"}
 
 
 def test_a_field_that_is_not_desired_any_more_goes_and_that_of_another_stays(
