@@ -26,6 +26,7 @@ from clientgo.meta import (
     parse_resource_version,
 )
 from clientgo.observe.metrics import MetricsProvider, default_provider
+from clientgo.operator.cache.catching_up import catch_up
 from clientgo.operator.cache.indexes import Indexes
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import KindScope, NamespaceSet, Reader, is_selected
@@ -56,7 +57,8 @@ class KindCache:
     """Thread-safe. ``source(namespace, labels)`` returns what lists and watches.
 
     ``project`` makes of a written object what the cache would have of it, of its own; None if it
-    cannot tell. ``on_crash`` is called with what an informer does not recover from.
+    cannot tell. ``headers`` lists as ``source`` does, perhaps less of each object. ``on_crash`` is
+    called with what an informer does not recover from.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class KindCache:
         scope: KindScope,
         *,
         name: str,
+        headers: Callable[[str, str], ListerWatcher[Any]] | None = None,
         project: Callable[[Any], Any | None] = deep_copy,
         is_projected: bool = False,
         metrics: MetricsProvider | None = None,
@@ -79,6 +82,7 @@ class KindCache:
         instruments = CacheMetrics(name, metrics or default_provider())
         self.own_writes = OwnWrites(name, self, metrics=instruments, clock=clock)
         self.indexes = Indexes(name, lambda: self.informers().values())
+        self._headers = headers or source
         self._project = project
         self._clock = clock
         self._lock = threading.Lock()
@@ -234,6 +238,14 @@ class KindCache:
             threads = self._watches.stop()
         for thread in threads:
             thread.join()
+
+    def catch_up(self, deadline: float, stop: threading.Event) -> None:
+        """Block until what the API server has of the kind now is here, until an instant of the real
+        monotonic clock at most; see ``catching_up.py``."""
+        with self._lock:
+            labels = self._readers.labels
+        for namespace, informer in self.informers().items():
+            catch_up(self.name, informer, self._headers(namespace, labels), deadline, stop)
 
     def informers(self) -> dict[str, SharedIndexInformer[Any]]:
         """Return the informers by namespace, for health and statistics."""

@@ -315,7 +315,7 @@ class ObjectCache:
             self._client.metadata(kind) if projection == "metadata" else self._client.resource(kind)
         )
 
-        def source(namespace: str, labels: str) -> ResourceListWatch:
+        def source(namespace: str, labels: str, objects: Any = client) -> ResourceListWatch:
             of_it = scope.of(namespace)
             labels = ",".join(filter(None, (of_it.labels, labels)))
             fields = [of_it.fields] if of_it.fields else []
@@ -324,7 +324,7 @@ class ObjectCache:
             shard = of_it.shard or ""
             tweak = selecting(labels=labels, fields=",".join(fields), shard=shard)
             selects = labels or fields or shard
-            return ResourceListWatch(client, namespace, tweak if selects else None)
+            return ResourceListWatch(objects, namespace, tweak if selects else None)
 
         expected = client.type if projection == "metadata" or isinstance(kind, type) else None
         return KindCache(
@@ -332,6 +332,7 @@ class ObjectCache:
             expected if expected is not None else resource.gvk,
             source,
             scope,
+            headers=partial(source, objects=self._client.metadata(kind)),
             name=resource.group_resource,
             project=_header if projection == "metadata" else partial(_as_cached, client.type),
             is_projected=projection == "metadata",

@@ -140,6 +140,10 @@ class Controller(Generic[P]):
         """
         self._sources.wait_synced(timeout, stop)
 
+    def written_caches(self) -> set[KindCache]:
+        """Return the caches of the kinds that the controller writes by its declaration."""
+        return self._sources.written()
+
     def stop_sources(self) -> None:
         """Stop all sources; blocks until no event is delivered any more."""
         self._sources.stop()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from clientgo.meta import APIResource, ObjectName, deep_copy
+from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import NamespaceSet
@@ -198,6 +199,12 @@ class ControllerSources:
         """Leave primaries to another process."""
         for source in self.all():
             source.release(condition)
+
+    def written(self) -> set[KindCache]:
+        """Return the caches of the primaries and of what the controller owns."""
+        kinds = [source for source in self.all() if isinstance(source, KindSource)]
+        written = [source for source in kinds if source.owned or source.name == PRIMARY]
+        return {source.cache for source in written if source.cache is not None}
 
     def health(self) -> tuple[SourceHealth, ...]:
         return tuple(map(self._health_of, self.all()))

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.client import Client
+from clientgo.operator.cache.catching_up import LONGEST_WAIT
+from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.client.events import EventPublisher
 from clientgo.operator.controller import Controller
@@ -157,6 +159,9 @@ class Stages:
             _start_sources([each for each in led if not each.config.warmup], stop)
         except CancelledError:
             return
+        deadline = time.monotonic() + LONGEST_WAIT
+        for cache in set[KindCache]().union(*(each.written_caches() for each in led)):
+            cache.catch_up(deadline, stop)
         for controller in led:
             controller.start_workers()
         self.leading.start()

@@ -1,0 +1,157 @@
+"""What a new leader waits for: that its caches have what the one before it wrote."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from clientgo.api.coordination_v1 import Lease
+from clientgo.cache import ResourceEventHandler
+from clientgo.client import Client
+from clientgo.meta import ForbiddenError, ObjectMeta, ObjectName
+from clientgo.operator import Context, LeaderElection, Manager
+from clientgo.operator.cache.kind_cache import KindCache
+from clientgo.operator.cache.scope import EVERYWHERE
+from clientgo.rest import HTTPTransport, RestConfig
+from clientgo.testcluster.server.faults import FreezeWatches, Requests
+from clientgo.testing.operator import eventually
+from clientgo.testing.recording_transport import RecordingTransport
+from clientgo.util.wait import StopEvent
+from tests.background import Background
+from tests.operator.world import PATIENCE, Gadget, Part, World, gadget, part
+
+ELECTION = LeaderElection(id="replicas", namespace="default", lease=60, renew=40, retry=0.2)
+PARTS = Requests(verbs=("watch",), resource="parts")
+
+
+@contextmanager
+def frozen(world: World) -> Iterator[None]:
+    """Hold back what the watches of parts bring, until the end of the block."""
+    fault = FreezeWatches(requests=PARTS)
+    world.server.inject(fault)
+    try:
+        yield
+    finally:
+        world.server.lift(fault)
+
+
+class Maker:
+    """Makes one part for each gadget of size 2, whose name the server chooses."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+        self.made = threading.Event()
+
+    def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None:
+        parts = ctx.secondaries(Part)
+        self.seen.append(len(parts))
+        if obj.spec.size == 2 and not parts:
+            metadata = ObjectMeta(generate_name="p-", namespace="default")
+            ctx.client.create(ctx.own(Part(metadata=metadata)))
+            self.made.set()
+
+
+def lists_parts(action: Any) -> bool:
+    return (action.verb, action.resource.resource) == ("list", "parts")
+
+
+def test_a_new_leader_sees_what_the_last_one_wrote(make_world: Callable[..., World]) -> None:
+    """OP-LE-12: however late its watch is. It would make the part a second time otherwise."""
+    world = make_world(gadget(), leader_election=ELECTION, real_time=True)
+    first, second = Maker(), Maker()
+    world.manager.controller(Gadget).owns(Part).build(first)
+    config = RestConfig(server=world.server.url, qps=-1)
+    asked = RecordingTransport(HTTPTransport(config))
+    follows = Manager(Client(config, transport=asked), metrics="0", leader_election=ELECTION)
+    follows.controller(Gadget).owns(Part).build(second)
+    world.manager.start()
+    assert world.manager.elected.wait(PATIENCE)
+    with follows:
+        with frozen(world):
+            world.patch(gadget(), {"spec": {"size": 2}})
+            assert first.made.wait(PATIENCE)
+            asked.clear()
+            world.manager.stop()
+            asked.wait_for(lambda actions: any(map(lists_parts, actions)))
+            assert world.get(Lease, "replicas").spec.holder_identity
+            assert second.seen == []
+        assert follows.elected.wait(PATIENCE)
+        eventually(lambda: second.seen)
+    assert second.seen == [1]
+    assert len(world.client.resource(Part).namespace("default").list().items) == 1
+
+
+@pytest.fixture
+def parts(world: World) -> Iterator[KindCache]:
+    """A cache of parts that knows a, b and c."""
+    world.create(*(part(name) for name in "abc"))
+    cache = world.manager.cache.declare(Part)
+    subscription = cache.subscribe(ResourceEventHandler(), EVERYWHERE)
+    cache.start()
+    assert cache.wait_synced(subscription, PATIENCE)
+    yield cache
+    cache.stop()
+
+
+def stored(cache: KindCache) -> list[str]:
+    (informer,) = cache.informers().values()
+    return sorted(informer.indexer.list_keys())
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda world: world.create(part("d")), "abcd"),
+        (lambda world: world.delete(part("b")), "ac"),
+        (lambda world: world.patch(part("a"), {"spec": {"size": 5}}), "abc"),
+    ],
+    ids=["created", "deleted", "changed"],
+)
+def test_a_cache_catches_up_with_every_change(
+    world: World, parts: KindCache, change: Callable[[World], object], expected: str
+) -> None:
+    """OP-LE-12"""
+    with frozen(world):
+        change(world)
+        world.asked.clear()
+        catching_up = Background(lambda: parts.catch_up(time.monotonic() + PATIENCE, StopEvent()))
+        world.asked.wait_for(lambda actions: any(a.verb == "list" for a in actions))
+        assert catching_up.is_running
+    catching_up.result()
+    assert stored(parts) == [f"default/{name}" for name in expected]
+    changed: Any = parts.stored(ObjectName("default", "a"))
+    assert changed.spec.size == world.get(Part).spec.size
+
+
+def test_a_cache_that_has_everything_is_not_waited_for(world: World, parts: KindCache) -> None:
+    """OP-LE-12: nor is one that is stopped, or a watch that is late for long, which is told."""
+    parts.catch_up(time.monotonic() - 1, StopEvent())
+    stopped = StopEvent()
+    stopped.set()
+    with frozen(world):
+        world.create(part("d"))
+        parts.catch_up(time.monotonic() + PATIENCE, stopped)
+
+
+def test_what_cannot_be_waited_for_is_told(
+    world: World, parts: KindCache, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-LE-12"""
+    with frozen(world):
+        world.create(part("d"))
+        parts.catch_up(time.monotonic() + 0.05, StopEvent())
+
+    def forbid(action: Any) -> None:
+        if action.verb == "list":
+            raise ForbiddenError.of("not for you")
+
+    world.asked.before = forbid
+    parts.catch_up(time.monotonic() + PATIENCE, StopEvent())
+    late, refused = [line for line in caplog.messages if "older state" in line]
+    assert late.startswith("parts.example.com: the watch is late")
+    assert "not for you" in refused
