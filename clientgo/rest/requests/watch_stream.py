@@ -31,9 +31,10 @@ _LONGEST_EVENT: Final = 64 * 1024 * 1024
 class LineCutter:
     """Feed what arrived, get the lines that are complete now; some still have their ends."""
 
-    __slots__ = ("_rest", "_rest_size")
+    __slots__ = ("_rest", "_rest_size", "_what")
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "watch") -> None:
+        self._what = what
         self._rest: list[bytes] = []
         self._rest_size = 0
 
@@ -68,7 +69,9 @@ class LineCutter:
 
     def _check_size(self) -> None:
         if self._rest_size > _LONGEST_EVENT:
-            raise DecodeError(f"not a watch: {self._rest_size} bytes without the end of a line")
+            raise DecodeError(
+                f"not a {self._what}: {self._rest_size} bytes without the end of a line"
+            )
 
 
 @uncopyable("it has connections to a server; make one in each process")

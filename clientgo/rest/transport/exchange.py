@@ -11,11 +11,15 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Protocol, Required, Self, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Protocol, Required, Self, TypeAlias, TypedDict, Unpack
 
 from urllib3 import HTTPHeaderDict
 
+from clientgo.rest.errors import TransportError
 from clientgo.util.copies import uncopyable
+
+if TYPE_CHECKING:
+    from clientgo.rest.transport.upgraded import UpgradedConnection
 
 Headers: TypeAlias = dict[str, str] | HTTPHeaderDict
 """The second where a header is there several times."""
@@ -56,6 +60,18 @@ class Answer(ABC):
 
         An API server sends each event of a watch as a piece of its own.
         """
+
+    def upgraded(self) -> UpgradedConnection:
+        """Return the connection that is left after a switch of protocols (101).
+
+        Raises :class:`~clientgo.rest.errors.TransportError` if there is none.
+        """
+        raise TransportError(
+            self.method,
+            self.url,
+            f"HTTP {self.status} came in place of 101 Switching Protocols; does a proxy or gateway "
+            "between remove the Upgrade header?",
+        )
 
     @abstractmethod
     def abort(self) -> None:

@@ -42,6 +42,7 @@ from clientgo.rest.transport.chunked import MalformedChunkError
 from clientgo.rest.transport.exchange import Answer, Headers, RequestBody
 from clientgo.rest.transport.in_flight import InFlight, carrying
 from clientgo.rest.transport.pools import Pools
+from clientgo.rest.transport.upgraded import UpgradedConnection
 from clientgo.util.copies import uncopyable
 
 _log = logging.getLogger("clientgo.rest")
@@ -96,13 +97,19 @@ class HTTPAnswer(Answer):
                 ) from error
             raise transport_error(self.method, self.url, error) from error
 
+    def upgraded(self) -> UpgradedConnection:
+        if self.status != HTTPStatus.SWITCHING_PROTOCOLS:
+            return super().upgraded()
+        return UpgradedConnection(self.method, self.url, self._in_flight)
+
     def abort(self) -> None:
         self._in_flight.abort()
 
     def close(self) -> None:
         if not self._in_flight.release():
             return
-        if self._body.ended and not self._in_flight.aborted:
+        is_http = self.status != HTTPStatus.SWITCHING_PROTOCOLS
+        if self._body.ended and is_http and not self._in_flight.aborted:
             self._raw.close()
         else:
             self._response.close()

@@ -37,13 +37,14 @@ class InFlight:
         "_handle",
         "_lock",
         "_registration",
-        "_sock",
         "response",
+        "sock",
     )
 
     def __init__(self, stop: threading.Event | None = None) -> None:
         self._lock = threading.Lock()
-        self._sock: Any = None
+        self.sock: Any = None
+        """The socket of the request, with TLS if there is."""
         self.response: http.client.HTTPResponse | None = None
         """What came last over the connection: it has the framing and the stream of the body."""
         self._handle: socket.socket | None = None
@@ -67,22 +68,22 @@ class InFlight:
         handle = socket.socket(fileno=os.dup(sock.fileno()))
         with self._lock:
             self._close_handle_locked()
-            self._sock = sock
+            self.sock = sock
             self._handle = handle
             if self._aborted:
                 _shut_down(handle)
 
     def set_timeout(self, seconds: float | None) -> None:
         """How long the next read may block."""
-        if self._sock is not None:
-            self._sock.settimeout(seconds)
+        if self.sock is not None:
+            self.sock.settimeout(seconds)
 
     def release(self) -> bool:
         """The request is over, an abort touches nothing any more; whether this call ended it."""
         if self._registration is not None:
             self._registration.cancel()
         with self._lock:
-            self._sock = None
+            self.sock = None
             return self._close_handle_locked()
 
     def _leave_to_parent(self) -> None:
@@ -90,7 +91,7 @@ class InFlight:
 
         The connection itself must not be shut down, nor spoken to: the parent goes on with it.
         """
-        for sock in (self._sock, self._handle):
+        for sock in (self.sock, self._handle):
             if sock is not None and (descriptor := sock.detach()) >= 0:
                 os.close(descriptor)
 
