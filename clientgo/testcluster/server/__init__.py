@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
     from clientgo.testcluster.server.auth.users import User
     from clientgo.testcluster.server.cluster import Cluster
+    from clientgo.testcluster.server.objects.programs import (
+        PodConnection,
+        PodProcess,
+        PodPrograms,
+    )
     from clientgo.testcluster.server.requests.request_info import RequestInfo, parse_path
     from clientgo.testcluster.server.server import EmbeddedAPIServer
 
@@ -46,6 +51,9 @@ __all__ = [
     "parse_path",
     "Attributes",
     "User",
+    "PodPrograms",
+    "PodProcess",
+    "PodConnection",
 ]
 
 _MODULES = {
@@ -56,6 +64,9 @@ _MODULES = {
     "parse_path": "requests.request_info",
     "Attributes": "auth.authorization.authorizer",
     "User": "auth.users",
+    "PodPrograms": "objects.programs",
+    "PodProcess": "objects.programs",
+    "PodConnection": "objects.programs",
 }
 
 

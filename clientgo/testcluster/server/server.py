@@ -47,7 +47,8 @@ from clientgo.testcluster.server.faults.matching import RequestObserver
 from clientgo.testcluster.server.http.browser_check import BrowserCheck
 from clientgo.testcluster.server.http.server import HttpServer
 from clientgo.testcluster.server.kubeconfig import make_kubeconfig, write_kubeconfig
-from clientgo.testcluster.server.objects.state import NEWEST, OLDEST, PodLogs
+from clientgo.testcluster.server.objects.state import NEWEST, OLDEST
+from clientgo.testcluster.server.pod_providers import PodProviders
 from clientgo.testcluster.server.storage.data_directory import (
     DataDirectory,
     DataDirectoryError,
@@ -77,7 +78,7 @@ _THIS_MACHINE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @uncopyable("it has threads; make one in each process")
-class EmbeddedAPIServer:
+class EmbeddedAPIServer(PodProviders):
     """A Kubernetes API server in this process.
 
     >>> with EmbeddedAPIServer() as server:
@@ -156,7 +157,6 @@ class EmbeddedAPIServer:
         self._fault_control = fault_control
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._faults = FaultInjector(self._token)
-        self._pod_logs: PodLogs | None = None
         self._cluster = self._new_cluster()
         self._application: Application | None = None
         self._life = threading.RLock()
@@ -198,6 +198,7 @@ class EmbeddedAPIServer:
             minor_version=self._minor_version,
         )
         cluster.state.pod_logs = self._pod_logs
+        cluster.state.pod_programs = self._pod_programs
         return cluster
 
     def _kept_cluster(self) -> Cluster:
@@ -397,19 +398,6 @@ class EmbeddedAPIServer:
         It is called on the server's thread, must not block, and stays for the server's life.
         """
         self._call(lambda: self._faults.observe(observer))
-
-    def provide_logs(self, provider: PodLogs | None) -> None:
-        """Let ``provider`` answer what containers have written; None: there are no logs.
-
-        It is given a pod as JSON and the name of a container. It is called on the server's thread
-        and must not block.
-        """
-        self._pod_logs = provider
-
-        def provide() -> None:
-            self._cluster.state.pod_logs = provider
-
-        self._call(provide)
 
     # -- the thread
 

@@ -20,7 +20,7 @@ from clientgo.api.discovery_v1 import EndpointSlice
 from clientgo.client import Client
 from clientgo.operator import CacheScope, Manager
 from clientgo.rest import rest_config_of
-from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.server import EmbeddedAPIServer, PodPrograms
 from clientgo.testcluster.workloads.cluster.disruption_budgets import DisruptionBudgets
 from clientgo.testcluster.workloads.cluster.endpoint_slices import EndpointSlices
 from clientgo.testcluster.workloads.cluster.nodes import BY_NODE, Nodes, create_nodes, node_of
@@ -36,6 +36,7 @@ from clientgo.testcluster.workloads.controllers.stateful_sets import StatefulSet
 from clientgo.testcluster.workloads.pods.kubelet import Kubelet, PodAddresses
 from clientgo.testcluster.workloads.pods.lifecycle import Lifecycle
 from clientgo.testcluster.workloads.pods.logs import log_of
+from clientgo.testcluster.workloads.pods.programs import simulated_programs
 from clientgo.testcluster.workloads.pods.stages import Rule, Rules, load_rules
 from clientgo.testcluster.workloads.randomness import Randomness
 from clientgo.util.clock import REAL_CLOCK, Clock
@@ -119,16 +120,18 @@ class WorkloadSimulator:
 
 @contextmanager
 def simulate(server: EmbeddedAPIServer, **settings: Any) -> Iterator[WorkloadSimulator]:
-    """Run a simulator for a server in this process, with the logs of its pods.
+    """Run a simulator for a server in this process, with the logs and programs of its pods.
 
     ``settings`` are those of :class:`WorkloadSimulator`.
     """
     with WorkloadSimulator(server.kubeconfig, **settings) as simulator:
         server.provide_logs(simulator.logs)
+        server.provide_programs(simulated_programs(simulator.logs))
         try:
             yield simulator
         finally:
             server.provide_logs(None)
+            server.provide_programs(PodPrograms())
 
 
 class _Indexed(Protocol):

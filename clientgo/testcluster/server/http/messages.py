@@ -57,6 +57,11 @@ CONNECTION = "clientgo.connection"
 SEND_WHOLE = "clientgo.send_whole"
 """The ASGI extension that sends status, headers and body of a response in one step."""
 
+UPGRADE = "clientgo.upgrade"
+"""The ASGI extension that answers 101 with some headers and gives the connection away."""
+
+Upgrade = Callable[[Sequence[tuple[str, str]]], tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f]")
 """Characters that a header must not have."""
 
@@ -75,6 +80,8 @@ class Request(msgspec.Struct):
     body: bytes
     connection: asyncio.WriteTransport | None = None
     """Its connection; None under another HTTP server."""
+    upgrade: Upgrade | None = None
+    """Switches protocols; None under another HTTP server."""
     user: User = ADMIN
 
     def parameter(self, name: str) -> str:
@@ -255,13 +262,15 @@ async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | 
         chunks.append(chunk)
         if not message.get("more_body"):
             break
+    extensions = scope.get("extensions", {})
     return Request(
         scope["method"],
         scope["path"],
         _parse_headers(scope["headers"]),
         _parse_query(scope["query_string"]),
         b"".join(chunks),
-        scope.get("extensions", {}).get(CONNECTION),
+        extensions.get(CONNECTION),
+        extensions.get(UPGRADE),
     )
 
 

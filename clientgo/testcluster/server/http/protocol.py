@@ -3,7 +3,8 @@
 Promises: a client that sends its request too slowly, or stops reading its response, is disconnected
 and holds little memory until then; a client that reads slowly is not. TCP keep-alive finds a dead
 peer. Malformed HTTP is answered with 400, a head that is too long with 431, a connection above the
-limit with 503, in plain text. A request knows its connection, so that faults can cut a response.
+limit with 503, in plain text. A request knows its connection, so that faults can cut a response; it
+can also take it over (101).
 
 Differs from Go's ``net/http`` (set up by apiserver ``server/secure_serving.go``): the time limit of
 a response is for progress, not for the whole of it.
@@ -16,13 +17,14 @@ import functools
 import math
 import re
 import socket
+from collections.abc import Sequence
 from typing import Any
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from clientgo.testcluster.server.http.messages import CONNECTION, SEND_WHOLE
+from clientgo.testcluster.server.http.messages import CONNECTION, SEND_WHOLE, UPGRADE
 from clientgo.testcluster.server.http.response_transport import ResponseTransport, send_whole
 
 CONNECTION_LIMIT = 1000
@@ -95,6 +97,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._in_head = False
         self._between_requests = True
         self._extensions: dict[str, Any] = {}
+        self._stream: asyncio.StreamReaderProtocol | None = None
+        """What reads and writes once HTTP is over."""
 
     # -- called by the event loop
 
@@ -104,6 +108,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._open.all_closed.clear()
         # What the kernel does not take immediately counts as not read. (With 0, TLS never writes.)
         transport.set_write_buffer_limits(high=1)
+        self._raw = transport
         self.transport = self._responses = ResponseTransport(transport, self.loop)
         if len(self.connections) > CONNECTION_LIMIT:
             self._refuse(503, f"too many connections: the limit is {CONNECTION_LIMIT}")
@@ -114,6 +119,8 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timer."""
         super().connection_lost(exc)
+        if self._stream is not None:
+            self._stream.connection_lost(exc)
         if not self.connections:
             self._open.all_closed.set()
         if self._timer is not None:
@@ -121,6 +128,9 @@ class HttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read more of a request."""
+        if self._stream is not None:
+            self._stream.data_received(data)
+            return
         self._outside_body += len(data)
         if self._between_requests:
             data = _with_parsed_method(data)
@@ -128,8 +138,15 @@ class HttpProtocol(HttpToolsProtocol):
         if self._outside_body > HEAD_LIMIT and not self.transport.is_closing():
             self._refuse(431, "Request Header Fields Too Large")
 
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """Close the connection; a stream may still have something to send."""
+        return None if self._stream is None else self._stream.eof_received()
+
     def pause_writing(self) -> None:
         """Begin to wait for a client that reads too slowly."""
+        if self._stream is not None:
+            self._stream.pause_writing()
+            return
         super().pause_writing()
         self._unsent = self.transport.get_write_buffer_size()
         self._write_deadline = self.loop.time() + STALL_TIMEOUT
@@ -137,6 +154,8 @@ class HttpProtocol(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         """End the wait: the client has read everything."""
+        if self._stream is not None:
+            self._stream.resume_writing()
         super().resume_writing()
         self._write_deadline = math.inf
 
@@ -170,6 +189,9 @@ class HttpProtocol(HttpToolsProtocol):
         self._responses.hold_next()
         super().on_headers_complete()
         self._extensions[SEND_WHOLE] = functools.partial(send_whole, self.cycle, self._responses)
+        if self.parser.should_upgrade():
+            self.cycle.keep_alive = False  # the parser reads no other request after this one
+            self._extensions[UPGRADE] = self._upgrade
         if query:
             self.scope["query_string"] = query
 
@@ -200,6 +222,19 @@ class HttpProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP."""
         self._refuse(400, msg)
+
+    def _upgrade(
+        self, headers: Sequence[tuple[str, str]]
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Answer 101, and give the connection to the request; it has no time limits any more."""
+        lines = [STATUS_LINE[101], *(f"{name}: {value}\r\n".encode() for name, value in headers)]
+        self._responses.write_whole(b"".join([*lines, b"\r\n"]), b"")
+        self.cycle.response_started = self.cycle.response_complete = True
+        self._read_deadline = self._write_deadline = math.inf
+        reader = asyncio.StreamReader(loop=self.loop)
+        self._stream = asyncio.StreamReaderProtocol(reader, loop=self.loop)
+        self._stream.connection_made(self._raw)
+        return reader, asyncio.StreamWriter(self._raw, self._stream, reader, self.loop)
 
     # -- checks
 

@@ -14,6 +14,8 @@ from clientgo.testcluster.server.auth.authentication.authenticator import Authen
 from clientgo.testcluster.server.auth.authorization.authorizer import Authorizer
 from clientgo.testcluster.server.objects.large_work import LargeWork
 from clientgo.testcluster.server.objects.ownership import Ownership
+from clientgo.testcluster.server.objects.programs import PodPrograms
+from clientgo.testcluster.server.objects.written_logs import WrittenLogs
 from clientgo.testcluster.server.resources.registry import ResourceRegistry
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.storage import Object, Storage
@@ -82,6 +84,8 @@ class State:
         self.large_work = LargeWork()
         self.watches = OpenWatches()
         self.pod_logs: PodLogs | None = None
+        self.pod_programs = PodPrograms()
+        self.written_logs = WrittenLogs()
         self.minor_version = OLDEST
         self.now = now
 

@@ -1,7 +1,8 @@
 """The handlers of subresources.
 
-Promises ``status``, ``scale``, ``finalize``, ``token``, ``binding`` and ``eviction``. Subresources
-that need a running pod (``log``, ``exec`` ...) are refused.
+Promises ``status``, ``scale``, ``finalize``, ``token``, ``binding`` and ``eviction``. Those of a
+running pod (``log``, ``exec`` ...) are answered if something beside the server provides programs;
+``proxy`` is refused.
 
 Upstream: the ``rest`` storages of each resource and of custom resources.
 """
@@ -19,6 +20,10 @@ from clientgo.testcluster.server.requests.request_info import RequestInfo
 from clientgo.testcluster.server.requests.subresources.account_tokens import create_token
 from clientgo.testcluster.server.requests.subresources.eviction import evict
 from clientgo.testcluster.server.requests.subresources.pod_logs import read_log
+from clientgo.testcluster.server.requests.subresources.pod_streams import (
+    forward_ports,
+    run_command,
+)
 from clientgo.testcluster.server.requests.subresources.scale import (
     get_scale,
     patch_scale,
@@ -131,19 +136,18 @@ async def _assign(call: VerbCall, binding: Object, options: WriteOptions) -> Any
     return value_response(_SUCCESS, call.representation.media_type, 201)
 
 
-async def _refuse(call: VerbCall) -> AnyResponse:
+async def _refuse_proxy(call: VerbCall) -> AnyResponse:
     """Refuse: pods don't run here."""
-    name = call.subresource.partition("/")[0]
-    if name == "proxy" and (found := _SCHEMED.fullmatch(call.name)):
+    if found := _SCHEMED.fullmatch(call.name):
         call = replace(call, name=found[1])
     await existing(call)
-    message = f"{name} is not available: the embedded API server runs no pods"
+    message = "proxy is not available: the embedded API server runs no pods"
     raise FailedRequestError(501, "NotImplemented", message)
 
 
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
-_OF_RUNNING_PODS = ("attach", "exec", "portforward", "proxy")
+_CONNECT = ("get", "create")
 
 _HANDLERS: dict[tuple[str, str], Verb] = {
     ("scale", "get"): get_scale,
@@ -153,5 +157,7 @@ _HANDLERS: dict[tuple[str, str], Verb] = {
     ("binding", "create"): _bind,
     ("eviction", "create"): evict,
     ("log", "get"): read_log,
-    **{(name, verb): _refuse for name in _OF_RUNNING_PODS for verb in _METHODS.values()},
+    **{(name, verb): run_command for name in ("attach", "exec") for verb in _CONNECT},
+    **{("portforward", verb): forward_ports for verb in _CONNECT},
+    **{("proxy", verb): _refuse_proxy for verb in _METHODS.values()},
 }
