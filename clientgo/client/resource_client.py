@@ -21,6 +21,7 @@ import msgspec
 
 from clientgo.cache import NotServedError, WatchStream
 from clientgo.client.patch_kind import PatchKind
+from clientgo.client.pod_streams import PodStreams
 from clientgo.client.served import why_not_served
 from clientgo.meta import (
     APIResource,
@@ -42,7 +43,7 @@ T = TypeVar("T")
 
 
 @uncopyable("it has connections to a server; make one in each process")
-class ResourceClient(Generic[T]):
+class ResourceClient(PodStreams, Generic[T]):
     """Objects of one kind, in one namespace or in all; immutable, safe for every thread.
 
     Every method that talks to the server blocks and raises

@@ -168,7 +168,7 @@ def test_fixtures_that_need_an_extra_say_which(plain: Installed) -> None:
 def extended(plain: Installed, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Installed]:
     """One environment for each extra, and nothing else in it."""
     made = {}
-    for extra in ("apiserver", "kubernetes", "metrics", "operator", "otel", "schema"):
+    for extra in ("apiserver", "kubernetes", "metrics", "operator", "otel", "schema", "stream"):
         made[extra] = Installed(tmp_path_factory.mktemp(extra) / "venv", extra)
         made[extra].install_as(plain)
     return made
@@ -210,6 +210,20 @@ with Session(foo_target(), Recording()) as session:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["Foo foo-1 asks for 2 replicas now"]
+
+
+def test_streams_need_their_extra_alone(plain: Installed, extended: dict[str, Installed]) -> None:
+    program = (
+        "from clientgo.api.core_v1 import Pod; from clientgo.client import Client\n"
+        "pods = Client('http://127.0.0.1:1').resource(Pod).namespace('default')\n"
+        "try: pods.exec('a', ['b'])\n"
+        "except Exception as error: print(error)"
+    )
+    without = plain.run("-c", program).stdout
+    assert without == (
+        "a stream to a pod needs the package websockets: pip install 'clientgo[stream]'\n"
+    )
+    assert "connection refused" in extended["stream"].run("-c", program).stdout
 
 
 def test_every_extra_is_tried_here(extended: dict[str, Installed]) -> None:
