@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[1]
-EXTRAS: Final = ("", "metrics", "operator", "kubernetes", "apiserver")
+EXTRAS: Final = ("", "metrics", "stream", "operator", "kubernetes", "apiserver")
 IMPORTS: Final = ("workqueue", "cache", "client", "informers", "operator")
 _RUNS: Final = 9
 
