@@ -188,7 +188,8 @@ class PriorityQueue(RateLimitingQueue[T]):
     def _raise_priority_locked(self, item: T, priority: int) -> None:
         if self._shutting_down:
             return
-        if not self._knows_locked(item) or priority > self._by_priority.priorities.of(item):
+        before = self._by_priority.priorities.of(item)
+        if priority > before or (priority < before and not self._knows_locked(item)):
             self._set_priority_locked(item, priority)
 
     def _set_priority_locked(self, item: T, priority: int) -> None:

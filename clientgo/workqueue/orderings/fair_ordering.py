@@ -151,8 +151,12 @@ class FairOrdering(Ordering[T]):
     def _end(self, lane: Lane) -> None:
         """Forget a lane that has no items any more."""
         self._lanes.pop(lane, None)
-        for turns in (self._turns, self._background, self._oldest):
-            turns.discard(lane)
+        priority, _ = lane
+        if priority >= DEFAULT_PRIORITY:
+            self._turns.discard(lane)
+        else:
+            self._background.discard(lane)
+            self._oldest.discard(lane)
 
     def _next_turns(self) -> DueHeap[Lane]:
         """Return the turns of which the first is next."""
