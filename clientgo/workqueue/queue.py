@@ -122,10 +122,6 @@ class Queue(LockedOperations, Generic[T]):
                 if self._left:
                     self._do_left()
 
-    def _add_locked(self, item: T) -> None:
-        """Do what `add` does, in any case."""
-        self._note_locked(item)
-
     def _note_locked(self, item: T) -> None:
         """Note that an item needs work, however it was added."""
         if self._shutting_down:
@@ -139,6 +135,9 @@ class Queue(LockedOperations, Generic[T]):
             self._states[item] = DIRTY  # so that `done` lists it
         if self._observed:
             self._observer.added(item, before)
+
+    _add_locked = _note_locked
+    """Do what `add` does, in any case: a queue with priorities does more."""
 
     def _list_locked(self, item: T) -> None:
         self._ready.push(item)
