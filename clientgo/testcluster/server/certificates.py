@@ -111,7 +111,11 @@ class ClientAuthority:
             write_private(kept.certificate, pair.certificate)
         return kept
 
+    @property
+    def pair(self) -> KeyPair:
+        """Return its certificate and its key."""
+        return KeyPair(self.certificate.read_bytes(), self.key.read_bytes())
+
     def issue(self, user: str, groups: Iterable[str]) -> KeyPair:
         """Return the certificate of a user and its groups, valid for a day."""
-        authority = KeyPair(self.certificate.read_bytes(), self.key.read_bytes())
-        return make_client_pair(authority, user, groups, now=time.time(), lifetime=_DAY)
+        return make_client_pair(self.pair, user, groups, now=time.time(), lifetime=_DAY)

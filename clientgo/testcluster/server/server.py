@@ -331,6 +331,11 @@ class EmbeddedAPIServer(PodProviders):
         pair = self._client_authority.issue(user, groups)
         return self._kubeconfig(client=pair)
 
+    @property
+    def client_authority(self) -> KeyPair | None:
+        """Return what signs the certificates of clients; None without RBAC."""
+        return None if self._client_authority is None else self._client_authority.pair
+
     def refused(self) -> list[Attributes]:
         """Return what users wanted to do since the start and may not, each once, in order."""
         application = self._application

@@ -10,19 +10,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from clientgo.api.apps_v1 import ControllerRevision, ReplicaSet
 from clientgo.api.batch_v1 import Job
-from clientgo.api.core_v1 import Pod
+from clientgo.api.core_v1 import Endpoints, Pod
 from clientgo.api.discovery_v1 import EndpointSlice
 from clientgo.client import Client
 from clientgo.operator import CacheScope, Manager
 from clientgo.rest import rest_config_of
 from clientgo.testcluster.server import EmbeddedAPIServer, PodPrograms
+from clientgo.testcluster.workloads.cluster.autoscalers import Autoscalers
+from clientgo.testcluster.workloads.cluster.certificate_requests import CertificateRequests
 from clientgo.testcluster.workloads.cluster.disruption_budgets import DisruptionBudgets
 from clientgo.testcluster.workloads.cluster.endpoint_slices import EndpointSlices
+from clientgo.testcluster.workloads.cluster.endpoints import EndpointsOfServices
 from clientgo.testcluster.workloads.cluster.nodes import BY_NODE, Nodes, create_nodes, node_of
 from clientgo.testcluster.workloads.cluster.scheduler import Scheduler
 from clientgo.testcluster.workloads.cluster.volumes import VolumeProtection, Volumes
@@ -39,11 +43,12 @@ from clientgo.testcluster.workloads.pods.logs import log_of
 from clientgo.testcluster.workloads.pods.programs import simulated_programs
 from clientgo.testcluster.workloads.pods.stages import Rule, Rules, load_rules
 from clientgo.testcluster.workloads.randomness import Randomness
+from clientgo.util.certificates import KeyPair
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
 from clientgo.util.process import generation
 
-_OWNED = (Pod, ReplicaSet, ControllerRevision, Job, EndpointSlice)
+_OWNED = (Pod, ReplicaSet, ControllerRevision, Job, EndpointSlice, Endpoints)
 
 Stages = Path | str | Sequence[Rule] | None
 """A file of rules, the text of one, or rules."""
@@ -56,6 +61,7 @@ class WorkloadSimulator:
     ``cluster`` is a client or what :class:`~clientgo.client.Client` takes. ``nodes`` is how many
     nodes are created, if they do not exist. ``stages`` says how pods live, see
     :mod:`clientgo.testcluster.workloads.pods.stages`; ``seed`` decides what looks random.
+    ``authority`` signs the requests for certificates; without one, the simulator makes its own.
 
     Raises :class:`~clientgo.operator.errors.ConfigError` for wrong stages.
     """
@@ -68,11 +74,13 @@ class WorkloadSimulator:
         stages: Stages = None,
         seed: int = 0,
         clock: Clock = REAL_CLOCK,
+        authority: KeyPair | None = None,
     ) -> None:
         self._rules = rules = Rules(
             load_rules(stages) if stages is None or isinstance(stages, Path | str) else stages
         )
         config = cluster.config if isinstance(cluster, Client) else rest_config_of(cluster)
+        config = replace(config, warning_handler=_ignore)  # Endpoints are deprecated
         self._nodes = nodes
         self._client = Client(config)
         self._manager = Manager(
@@ -84,7 +92,7 @@ class WorkloadSimulator:
             clock=clock,
         )
         add_indexes(self._manager)
-        for reconciler in reconcilers(rules, Randomness(seed)):
+        for reconciler in reconcilers(rules, Randomness(seed), authority):
             self._manager.register(reconciler)
 
     def start(self) -> Self:
@@ -124,6 +132,7 @@ def simulate(server: EmbeddedAPIServer, **settings: Any) -> Iterator[WorkloadSim
 
     ``settings`` are those of :class:`WorkloadSimulator`.
     """
+    settings.setdefault("authority", server.client_authority)
     with WorkloadSimulator(server.kubeconfig, **settings) as simulator:
         server.provide_logs(simulator.logs)
         server.provide_programs(simulated_programs(simulator.logs))
@@ -132,6 +141,10 @@ def simulate(server: EmbeddedAPIServer, **settings: Any) -> Iterator[WorkloadSim
         finally:
             server.provide_logs(None)
             server.provide_programs(PodPrograms())
+
+
+def _ignore(_text: str) -> None:
+    """Do nothing about a warning."""
 
 
 class _Indexed(Protocol):
@@ -147,8 +160,10 @@ def add_indexes(cached: _Indexed) -> None:
     cached.index(Pod, BY_NODE, node_of)
 
 
-def reconcilers(rules: Rules, randomness: Randomness) -> list[object]:
-    """Return the reconcilers of all controllers."""
+def reconcilers(
+    rules: Rules, randomness: Randomness, authority: KeyPair | None = None
+) -> list[object]:
+    """Return the reconcilers of all controllers; ``authority`` signs certificates."""
     return [
         Nodes(),
         Scheduler(rules, randomness),
@@ -160,6 +175,9 @@ def reconcilers(rules: Rules, randomness: Randomness) -> list[object]:
         Jobs(randomness),
         CronJobs(randomness),
         EndpointSlices(randomness),
+        EndpointsOfServices(randomness),
+        Autoscalers(),
+        CertificateRequests(authority),
         DisruptionBudgets(),
         Volumes(),
         VolumeProtection(),

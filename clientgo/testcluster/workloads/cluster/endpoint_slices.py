@@ -25,7 +25,7 @@ _LARGEST: Final = 100
 _LABELS: Final = {"endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}
 
 
-def _selecting(context: MapContext, pod: Any) -> Iterable[ObjectName]:
+def selecting_services(context: MapContext, pod: Any) -> Iterable[ObjectName]:
     """Map a pod to the Services that select it."""
     services = context.client.list(Service, namespace=pod.metadata.namespace)
     return [ObjectName.of(each) for each in services if _selects(each, pod)]
@@ -36,7 +36,29 @@ def _selects(service: Service, pod: Pod) -> bool:
     return bool(selector) and selector.items() <= pod.metadata.labels.items()
 
 
-class _AddressChanged(Predicate):
+def addressed_pods(ctx: Context[Any], service: Service) -> list[Pod]:
+    """Return the pods with an address that a Service selects; they are shared."""
+    return [
+        pod
+        for pod in ctx.client.list(Pod, namespace=service.metadata.namespace)
+        if _selects(service, pod) and pod.status.pod_ip and pod.status.phase not in FINISHED
+    ]
+
+
+def reference_to(pod: Pod) -> ObjectReference:
+    """Return what an address says of its pod."""
+    metadata = pod.metadata
+    return ObjectReference(
+        kind="Pod", namespace=metadata.namespace, name=metadata.name, uid=metadata.uid
+    )
+
+
+def hostname_of(service: Service, pod: Pod) -> str | None:
+    """Return the name under which a Service knows a pod, if it has one."""
+    return pod.spec.hostname if pod.spec.subdomain == service.metadata.name else None
+
+
+class AddressChanged(Predicate):
     """Changes of a pod that its Services show."""
 
     def passes(self, event: ChangeEvent) -> bool:
@@ -54,7 +76,7 @@ def _shown(pod: Pod) -> tuple[Any, ...]:
 @controller(
     Service,
     owns=[EndpointSlice],
-    sources=[watch(Pod, mapper=_selecting, predicate=_AddressChanged())],
+    sources=[watch(Pod, mapper=selecting_services, predicate=AddressChanged())],
     name="endpointslices",
     rate_limit=MODERATE,
 )
@@ -66,11 +88,7 @@ class EndpointSlices(Owner[Service]):
     def plan(self, ctx: Context[Service], obj: Service, owned: list[EndpointSlice]) -> Plan:
         if not obj.spec.selector:
             return Plan()
-        pods = [
-            pod
-            for pod in ctx.client.list(Pod, namespace=obj.metadata.namespace)
-            if _selects(obj, pod) and pod.status.pod_ip and pod.status.phase not in FINISHED
-        ]
+        pods = addressed_pods(ctx, obj)
         chunks = [pods[start : start + _LARGEST] for start in range(0, len(pods), _LARGEST)]
         wanted = {each.metadata.name: each for each in _slices(obj, chunks or [[]])}
         known = {each.metadata.name: each for each in owned}
@@ -98,7 +116,7 @@ def _slices(service: Service, chunks: list[list[Pod]]) -> list[EndpointSlice]:
             ),
             address_type="IPv4",
             endpoints=[_endpoint(service, pod) for pod in pods],
-            ports=_ports(service, pods),
+            ports=ports_of(service, pods),
         )
         for number, pods in enumerate(chunks)
     ]
@@ -108,22 +126,16 @@ def _endpoint(service: Service, pod: Pod) -> Endpoint:
     terminating = bool(pod.metadata.deletion_timestamp)
     serving = is_true(pod.status.conditions, "Ready")
     ready = (serving and not terminating) or bool(service.spec.publish_not_ready_addresses)
-    has_hostname = pod.spec.hostname and pod.spec.subdomain == service.metadata.name
     return Endpoint(
         addresses=[pod.status.pod_ip or ""],
         conditions=EndpointConditions(ready=ready, serving=serving, terminating=terminating),
-        hostname=pod.spec.hostname if has_hostname else None,
+        hostname=hostname_of(service, pod) or None,
         node_name=pod.spec.node_name,
-        target_ref=ObjectReference(
-            kind="Pod",
-            namespace=pod.metadata.namespace,
-            name=pod.metadata.name,
-            uid=pod.metadata.uid,
-        ),
+        target_ref=reference_to(pod),
     )
 
 
-def _ports(service: Service, pods: list[Pod]) -> list[EndpointPort]:
+def ports_of(service: Service, pods: list[Pod]) -> list[EndpointPort]:
     """Return the ports of a Service; a port that is named has the number in the first pod."""
     named = {
         port.name: port.container_port

@@ -34,7 +34,7 @@ class CronJobs(Owner[CronJob]):
 
     def plan(self, ctx: Context[CronJob], obj: CronJob, owned: list[Job]) -> Plan:
         now, spec = ctx.clock.time(), obj.spec
-        active = [job for job in owned if finished_at(job) is None]
+        active = [job for job in owned if finished_at(job.status) is None]
         succeeded = [job for job in owned if has_succeeded(job)]
         failed = [job for job in owned if job not in active and job not in succeeded]
         plan = Plan()

@@ -32,7 +32,7 @@ class Jobs(Owner[Job]):
     """Keeps as many pods running as may run, until the Job is complete or has failed."""
 
     def reconcile(self, ctx: Context[Job], obj: Job) -> Result:
-        if finished := finished_at(obj):
+        if finished := finished_at(obj.status):
             return _expire(ctx, obj, finished)
         return super().reconcile(ctx, obj)
 
@@ -77,6 +77,8 @@ class Jobs(Owner[Job]):
             left = parse_time(status.start_time) + spec.active_deadline_seconds - now
             if left > 0 and not (is_complete or reason):
                 plan.again = min(left, plan.again or left)
+        if finished_at(status) is not None:
+            plan.again = spec.ttl_seconds_after_finished  # its own write wakes no controller
         return plan
 
     def _balance(
@@ -136,10 +138,10 @@ class Jobs(Owner[Job]):
         return pod
 
 
-def finished_at(obj: Job) -> float | None:
+def finished_at(status: JobStatus) -> float | None:
     """Return when a Job completed or failed; None if it has not."""
     for kind in ("Complete", "Failed"):
-        found = find_condition(obj.status.conditions, kind)
+        found = find_condition(status.conditions, kind)
         if found is not None and found.status == "True" and found.last_transition_time:
             return parse_time(found.last_transition_time)
     return None
