@@ -1,7 +1,8 @@
-"""Calling a webhook: one HTTPS request on a thread.
+"""Calling a webhook: one HTTPS request on the event loop.
 
-Promises: a slow webhook does not block the event loop, a call ends within its timeout, and every
-failure is one error with a reason.
+Promises: a call ends within its timeout, whatever the other side does. One deadline is for all of
+it: the name, the connection, the TLS handshake, header and body. Every failure is one error with a
+reason.
 
 Upstream: apiserver ``util/webhook``.
 """
@@ -10,19 +11,22 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import functools
+import http.client
 import posixpath
+import socket
 import ssl
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from clientgo.testcluster.server.http.webhook_exchange import Destination, post
 from clientgo.testcluster.server.storage.deep_values import decode_any, encode
 from clientgo.testcluster.server.storage.storage import Object
 from clientgo.util.certificates import client_context
 
-_CONCURRENT_CALLS = 16
+_NAME_LOOKUPS = 16
+"""Names that are looked up at the same time. A lookup can't be cancelled, so it has a thread."""
 
 _PATH_CHARACTERS = "/$&+,:;=@"
 """What Go does not escape in a path, beside letters, digits and ``-_.~``."""
@@ -37,56 +41,55 @@ class WebhookClient:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._threads: ThreadPoolExecutor | None = None
+        self._lookups: ThreadPoolExecutor | None = None
 
     async def post(
         self, client_config: Mapping[str, Any], review: Object, timeout: float, max_answer: int
     ) -> Object:
         """Send a review and return the review in the answer, of at most ``max_answer`` bytes.
 
+        ``timeout``, in seconds, is for the whole call.
+
         Raises:
             WebhookCallError: no connection, or no answer that can be read in time.
         """
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(_CONCURRENT_CALLS, self._name)
-        loop = asyncio.get_running_loop()
-        call = functools.partial(_post, client_config, encode(review), timeout, max_answer)
-        return await loop.run_in_executor(self._threads, call)
+        url = client_config.get("url")
+        if url is None:
+            service = client_config["service"]
+            where = f"{service.get('namespace')}/{service.get('name')}"
+            raise WebhookCallError(f"service {where} can't be reached: there is no cluster network")
+        address = f"{_cleaned(url)}?timeout={timeout:g}s"
+        try:
+            async with asyncio.timeout(timeout) as deadline:
+                trust = await asyncio.to_thread(_trust, client_config.get("caBundle"))
+                destination = Destination.parse(address)
+                ips = await self._addresses(destination)
+                status, answer = await post(destination, ips, trust, encode(review), max_answer)
+                if status == http.HTTPStatus.OK:
+                    return await asyncio.to_thread(_review_in, answer)
+        except (http.client.HTTPException, EOFError, OSError, ValueError) as error:
+            problem = "context deadline exceeded" if deadline.expired() else error
+            raise WebhookCallError(f'Post "{address}": {problem}') from error
+        raise WebhookCallError(f'Post "{address}": it answered with status {status}')
+
+    async def _addresses(self, destination: Destination) -> list[str]:
+        """Look up the addresses of a host. Raises ``OSError``."""
+        if self._lookups is None:
+            self._lookups = ThreadPoolExecutor(_NAME_LOOKUPS, self._name)
+        found = await asyncio.get_running_loop().run_in_executor(
+            self._lookups, _look_up, destination.host, destination.port
+        )
+        return list(dict.fromkeys(found))
 
     def close(self) -> None:
-        """End the threads until the next call; running calls end with their timeouts."""
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
-            self._threads = None
+        """End the threads until the next call; running lookups end by themselves."""
+        if self._lookups is not None:
+            self._lookups.shutdown(wait=False, cancel_futures=True)
+            self._lookups = None
 
 
-def _post(client_config: Mapping[str, Any], body: bytes, timeout: float, max_answer: int) -> Object:
-    url = client_config.get("url")
-    if url is None:
-        service = client_config["service"]
-        where = f"{service.get('namespace')}/{service.get('name')}"
-        raise WebhookCallError(f"service {where} can't be reached: there is no cluster network")
-    import urllib3  # slow to import, and few servers have webhooks
-
-    address = f"{_cleaned(url)}?timeout={timeout:g}s"
-    try:
-        with urllib3.PoolManager(ssl_context=_trust(client_config.get("caBundle"))) as pool:
-            answer = pool.request(
-                "POST",
-                address,
-                body=body,
-                headers={"Content-Type": "application/json", "Accept": "application/json"},
-                timeout=urllib3.Timeout(total=timeout),
-                retries=False,
-                redirect=False,
-            )
-    except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-        raise WebhookCallError(f'Post "{address}": {error}') from error
-    if answer.status != 200:
-        raise WebhookCallError(f'Post "{address}": it answered with status {answer.status}')
-    if len(answer.data) > max_answer:
-        raise WebhookCallError(f'Post "{address}": the answer has more than {max_answer} bytes')
-    return _review_in(answer.data)
+def _look_up(host: str, port: int) -> list[str]:
+    return [str(item[4][0]) for item in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 def _cleaned(url: str) -> str:
