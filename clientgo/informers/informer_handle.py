@@ -57,6 +57,7 @@ class InformerHandle(Generic[T]):
         released: Callable[[InformerHandle[Any]], object],
     ) -> None:
         self.key: Final = key
+        """What it was acquired for: the type, or the group, version and resource."""
         self._name = informer.name
         self._informer: SharedIndexInformer[T] | None = informer
         self._resource = resource

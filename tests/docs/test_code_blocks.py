@@ -82,6 +82,13 @@ def test_code_can_be_typed_into_a_prompt(block: Block) -> None:
     assert "".join(statement) == ""
 
 
+def test_concepts_are_shown_with_an_api_server() -> None:
+    """A source of a test shows less: no discovery, no definitions, no real versions."""
+    fakes = [b.place for b in PYTHON if "docs/concepts/" in b.page and "fake_source" in b.code]
+
+    assert fakes == []
+
+
 @pytest.mark.parametrize(
     "block", [block for block in BLOCKS if block.mark.startswith("source ")], ids=_id
 )

@@ -189,3 +189,16 @@ def test_everybody_who_asks_for_a_model_shares_its_informer(
         factory.informer_for(V1PodList)
     assert client.actions() == []
     assert V1Pod(metadata=V1ObjectMeta(name="a")).metadata.name == "a"
+
+
+def test_a_handle_has_models_too(factory: SharedInformerFactory) -> None:
+    """FAC-12"""
+    with factory.acquire(V1Pod) as handle:
+        recorder = Recorder()
+        registration = handle.add_event_handler(recorder)
+        start(factory)
+        registration.wait_until_idle()
+
+        assert type(handle.lister.namespace("ns").get("a")) is V1Pod
+        assert {type(obj) for _, obj, _ in recorder.calls} == {V1Pod}
+    assert factory.informers() == {}
