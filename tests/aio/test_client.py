@@ -109,7 +109,7 @@ def test_requests_wait_at_the_same_time_as_many_as_there_are_threads(
 
 @pytest.mark.parametrize("how", ["cancel", "timeout", "stop"])
 def test_a_request_is_cut_off(server: ScriptedServer, client: Client, how: str) -> None:
-    """By a cancellation, by a time limit, and by a stop event of the call."""
+    """AIO-07. By a cancellation, by a time limit, and by a stop event of the call."""
     server.on(f"{MAPS}/a", stay_silent())
 
     async def main() -> None:
@@ -138,6 +138,7 @@ def test_a_request_is_cut_off(server: ScriptedServer, client: Client, how: str) 
 def test_a_call_that_waits_for_a_thread_is_never_made_if_it_is_cancelled(
     server: ScriptedServer, client: Client
 ) -> None:
+    """AIO-07."""
     server.on(f"{MAPS}/a", stay_silent())
 
     async def main() -> None:
@@ -169,6 +170,7 @@ def test_a_closed_client_makes_no_call() -> None:
 def test_a_watch_yields_events_until_the_server_ends_it(
     server: ScriptedServer, client: Client
 ) -> None:
+    """AIO-11."""
     events = [{"type": "ADDED", "object": plain(name)} for name in "ab"]
     server.on(MAPS, watch_begin() + watch_events(*events) + watch_end())
 
@@ -182,6 +184,7 @@ def test_a_watch_yields_events_until_the_server_ends_it(
 
 @pytest.mark.parametrize("how", ["leave", "cancel"])
 def test_a_watch_ends_with_its_loop(server: ScriptedServer, client: Client, how: str) -> None:
+    """AIO-11."""
     event = {"type": "ADDED", "object": plain()}
     server.on(MAPS, watch_begin() + watch_events(event) + stay_silent())
 

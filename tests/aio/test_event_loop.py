@@ -42,6 +42,7 @@ async def never(began: threading.Event) -> None:
 
 
 def test_a_thread_may_wait_for_a_coroutine(loop: EventLoop) -> None:
+    """AIO-10."""
     assert loop.run("answer", answer()) == 42
 
 
@@ -151,7 +152,7 @@ def watched() -> Iterator[WatchedLoop]:
 def test_a_coroutine_that_blocks_the_loop_is_reported_with_its_stack(
     watched: WatchedLoop, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """While it does: after a second, again every minute, and when the loop goes on."""
+    """AIO-10. While it does: after a second, again every minute, and when the loop goes on."""
     clock, loop, watchdog = watched
     watching = Background(watchdog.run)
     go_on, blocked = threading.Event(), threading.Event()

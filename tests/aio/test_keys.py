@@ -44,6 +44,7 @@ def retrying() -> RateLimitingQueue[str]:
 
 @pytest.mark.parametrize("kind", [Queue, RateLimitingQueue, PriorityQueue])
 def test_keys_come_in_their_order_until_the_queue_shuts_down(kind: type[Queue[str]]) -> None:
+    """AIO-02."""
     queue = kind(name="q")
 
     async def main() -> list[str]:
@@ -116,7 +117,7 @@ def test_a_key_that_is_added_while_it_is_handled_comes_again() -> None:
 
 
 def test_other_coroutines_run_between_two_keys() -> None:
-    """Also if the body never waits."""
+    """AIO-09. Also if the body never waits."""
     queue: Queue[int] = Queue()
     for number in range(100):
         queue.add(number)
@@ -144,7 +145,7 @@ def test_other_coroutines_run_between_two_keys() -> None:
 
 
 def test_a_key_is_taken_only_when_a_coroutine_asks_for_it() -> None:
-    """So the queue merges and orders what waits."""
+    """AIO-01. So the queue merges and orders what waits."""
     queue: Queue[str] = Queue()
 
     async def main() -> None:
@@ -161,6 +162,7 @@ def test_a_key_is_taken_only_when_a_coroutine_asks_for_it() -> None:
 
 
 def test_a_coroutine_that_is_cancelled_while_it_waits_takes_nothing() -> None:
+    """AIO-03."""
     queue: Queue[str] = Queue()
 
     async def main() -> None:
@@ -177,7 +179,7 @@ def test_a_coroutine_that_is_cancelled_while_it_waits_takes_nothing() -> None:
 
 @pytest.mark.parametrize("next_is", ["coroutine", "thread"])
 def test_a_wake_up_of_a_cancelled_coroutine_goes_to_the_next(next_is: str) -> None:
-    """The key would wait for another add otherwise."""
+    """AIO-03. The key would wait for another add otherwise."""
     queue: Queue[str] = Queue()
 
     async def main() -> Any:
@@ -219,7 +221,7 @@ def test_a_loop_that_is_closed_does_not_keep_others_from_a_key() -> None:
 
 
 def test_threads_and_loops_share_a_queue() -> None:
-    """Every key is handled, by one at a time."""
+    """AIO-02. Every key is handled, by one at a time."""
     queue: Queue[int] = Queue()
     lock, running, handled = threading.Lock(), set[int](), dict[str, int]()
 
@@ -265,6 +267,7 @@ def test_threads_and_loops_share_a_queue() -> None:
 
 
 def test_so_many_keys_wait_at_a_time_in_one_thread() -> None:
+    """AIO-01."""
     queue = retrying()
     most = 0
 
@@ -298,6 +301,7 @@ def test_so_many_keys_wait_at_a_time_in_one_thread() -> None:
 def test_a_key_that_fails_is_tried_again_and_then_forgotten(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """AIO-02."""
     queue = retrying()
     attempts: list[int] = []
 
@@ -372,6 +376,7 @@ def test_what_a_handler_awaits_may_be_cancelled_without_its_worker() -> None:
 def test_the_stop_waits_for_the_keys_that_are_handled_and_drops_the_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """AIO-04."""
     queue = retrying()
     ended: list[str] = []
 
@@ -418,6 +423,7 @@ def test_with_drain_the_stop_handles_what_is_listed() -> None:
 
 
 def test_a_cancellation_cancels_the_handlers_and_waits_for_them() -> None:
+    """AIO-04."""
     queue = retrying()
     ended: list[str] = []
 

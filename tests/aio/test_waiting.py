@@ -70,6 +70,7 @@ def test_a_coroutine_waits_for_an_event(kind: type[threading.Event]) -> None:
 
 
 def test_a_function_in_a_thread_is_told_to_end_when_its_coroutine_is_cancelled() -> None:
+    """AIO-05."""
     begun, ended = threading.Event(), threading.Event()
 
     def work(stop: threading.Event) -> None:
@@ -108,6 +109,7 @@ def test_a_function_in_a_thread_returns_and_raises_and_ends_with_the_stop() -> N
 
 
 def test_a_coroutine_waits_for_a_cache_and_for_a_handler() -> None:
+    """AIO-05."""
     source = FakeSource([config_map("a"), config_map("b")])
     informer = SharedIndexInformer(source, ConfigMap)
     seen: list[str] = []
@@ -129,6 +131,7 @@ def test_a_coroutine_waits_for_a_cache_and_for_a_handler() -> None:
 
 
 def test_a_wait_for_a_cache_ends_with_the_stop_the_time_and_a_cancellation() -> None:
+    """AIO-05."""
     informer = SharedIndexInformer(FakeSource(), ConfigMap, name="never")
 
     async def main() -> None:
@@ -155,6 +158,7 @@ def test_a_wait_for_a_cache_ends_with_the_stop_the_time_and_a_cancellation() -> 
 
 
 def test_a_coroutine_is_called_for_one_event_at_a_time_in_order() -> None:
+    """AIO-06."""
     source = FakeSource([config_map()])
     informer = SharedIndexInformer(source, ConfigMap)
     calls: list[str] = []
@@ -192,6 +196,7 @@ def test_a_coroutine_is_called_for_one_event_at_a_time_in_order() -> None:
 
 
 def test_a_coroutine_that_fails_is_a_handler_that_fails(caplog: pytest.LogCaptureFixture) -> None:
+    """AIO-06."""
     informer = SharedIndexInformer(FakeSource([config_map("a"), config_map("b")]), ConfigMap)
 
     async def main() -> None:
@@ -279,6 +284,7 @@ def test_a_blocking_function_never_waits_for_what_cannot_come() -> None:
 def test_what_blocks_the_loop_of_the_program_is_reported(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """AIO-10."""
     monkeypatch.setattr("clientgo.aio.watchdog.BLOCKED_AFTER", 1)
     monkeypatch.setattr("clientgo.aio.watchdog.ASKED_EVERY", 0.001)
     reported = threading.Event()
@@ -333,7 +339,7 @@ async def coroutine(*_: object) -> None: ...
 
 
 def test_a_coroutine_where_a_function_is_called_is_refused() -> None:
-    """It would never be awaited."""
+    """AIO-08. It would never be awaited."""
     informer = SharedIndexInformer(FakeSource(), ConfigMap)
     with pytest.raises(TypeError, match=r"clientgo\.aio\.blocking"):
         informer.add_event_handler(on_add=coroutine)

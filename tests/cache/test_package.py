@@ -9,11 +9,12 @@ import clientgo.cache
 
 
 def test_importing_it_loads_neither_http_nor_the_kubernetes_package() -> None:
+    """AIO-12: nor asyncio."""
     program = "import sys, clientgo.cache; print(*{name.split('.')[0] for name in sys.modules})"
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert not {"kubernetes", "urllib3", "http", "ssl"} & set(loaded)
+    assert not {"kubernetes", "urllib3", "http", "ssl", "asyncio"} & set(loaded)
 
 
 def test_every_public_name_is_there_once() -> None:

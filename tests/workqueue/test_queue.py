@@ -498,6 +498,7 @@ def test_statistics_show_the_queue_at_one_instant() -> None:
 
 
 def test_the_queue_loads_quickly_and_without_the_kubernetes_package() -> None:
+    """AIO-12."""
     script = "import sys, clientgo.workqueue; print(*sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -7,6 +7,7 @@ Source: controller-runtime pkg/client; pkg/controller/controllerutil CreateOrPat
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -214,6 +215,10 @@ class Subresource:
 
     client: LiveClient
     name: str
+
+    def until(self, stop: threading.Event) -> Subresource:
+        """The same, with requests that end when ``stop`` is set."""
+        return Subresource(self.client.until(stop), self.name)
 
     def get(self, obj: Any) -> Unstructured:
         """Read the part at the API server: the Scale of a Deployment, for example."""

@@ -11,33 +11,51 @@ from __future__ import annotations
 
 import builtins
 import threading
-from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack, overload
 
 from clientgo.aio import Awaiting, CallThreads, awaiting
-from clientgo.client import PatchKind
 from clientgo.meta import NotFoundError, Unstructured
 from clientgo.operator.client.configured_client import AnyKind
-from clientgo.operator.client.live_client import CachedClient, LiveClient
+from clientgo.operator.client.live_client import CachedClient, LiveClient, Subresource
 from clientgo.operator.client.reading_client import NamedKind, Selecting
 from clientgo.util.copies import uncopyable
 
+C_co = TypeVar("C_co", covariant=True)
 S = TypeVar("S")
 
 
 @uncopyable("it has connections to a server; make one in each process")
-class AsyncLiveClient(Awaiting[LiveClient]):
-    """A :class:`~clientgo.operator.client.LiveClient` whose calls await. Immutable.
+class AwaitingUntil(Awaiting[C_co]):
+    """Awaits the methods of what has an ``until``; requests end at ``stop``, too."""
 
-    ``client`` does the work; requests end at ``stop``. ``mutate`` and other functions that a call
-    takes run in a thread. For a watch, declare a source.
-    """
-
-    def __init__(
-        self, client: LiveClient, calls: CallThreads, stop: threading.Event | None = None
-    ) -> None:
+    def __init__(self, client: C_co, calls: CallThreads, stop: threading.Event) -> None:
         super().__init__(client, calls)
         self._stop = stop
+
+    async def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        client: Any = self._client
+
+        def call(stop: threading.Event) -> Any:
+            return getattr(client.until(stop), method)(*args, **kwargs)
+
+        return await self._calls.call(call, self._stop)
+
+
+class AsyncSubresource(AwaitingUntil[Subresource]):
+    """A part of objects that has its own requests, which await."""
+
+    get = awaiting(Subresource.get)
+    create = awaiting(Subresource.create)
+    update = awaiting(Subresource.update)
+    patch = awaiting(Subresource.patch)
+    apply = awaiting(Subresource.apply)
+
+
+class AsyncLiveClient(AwaitingUntil[LiveClient]):
+    """A :class:`~clientgo.operator.client.LiveClient` whose calls await. Immutable.
+
+    ``mutate`` and other functions that a call takes run in a thread. For a watch, declare a source.
+    """
 
     # The same client, otherwise
 
@@ -123,11 +141,11 @@ class AsyncLiveClient(Awaiting[LiveClient]):
     @property
     def status(self) -> AsyncSubresource:
         """The statuses of objects."""
-        return AsyncSubresource(self, "status")
+        return self.subresource("status")
 
     def subresource(self, name: str) -> AsyncSubresource:
         """Another part of objects, as ``scale``."""
-        return AsyncSubresource(self, name)
+        return AsyncSubresource(self._client.subresource(name), self._calls, self._stop)
 
     # Inside
 
@@ -138,47 +156,3 @@ class AsyncLiveClient(Awaiting[LiveClient]):
         """Return True if a read of a kind sends no request: a mere name may have to be looked up,
         and a client that only a cache serves reads there."""
         return isinstance(kind, type) and isinstance(self._client, CachedClient)
-
-    async def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        def call(stop: threading.Event) -> Any:
-            return getattr(self._client.until(stop), method)(*args, **kwargs)
-
-        return await self._calls.call(call, self._stop)
-
-
-@dataclass(frozen=True, slots=True)
-class AsyncSubresource:
-    """A part of objects that has its own requests."""
-
-    client: AsyncLiveClient
-    name: str
-
-    async def get(self, obj: Any) -> Unstructured:
-        found: Unstructured = await self.client._call("_get_below", obj, self.name)
-        return found
-
-    async def create(self, obj: Any, body: Any) -> Unstructured:
-        answer: Unstructured = await self.client._call("_create_under", obj, self.name, body)
-        return answer
-
-    async def update(self, obj: S) -> S:
-        return await self.client.update(obj, subresource=self.name)
-
-    async def patch(self, obj: S, patch: Any, kind: PatchKind = PatchKind.MERGE) -> S:
-        return await self.client.patch(obj, patch, kind, subresource=self.name)
-
-    async def apply(
-        self,
-        obj: S,
-        *,
-        force: bool = True,
-        optimistic: bool = False,
-        if_different: bool = False,
-    ) -> S:
-        return await self.client.apply(
-            obj,
-            force=force,
-            optimistic=optimistic,
-            subresource=self.name,
-            if_different=if_different,
-        )

@@ -440,6 +440,7 @@ def test_a_write_of_a_coroutine_does_not_run_its_object_again(world: World) -> N
 
 
 def test_nothing_of_it_is_imported_unless_it_is_used() -> None:
+    """AIO-12."""
     program = (
         "import sys, clientgo.operator\n"
         "class Plain:\n"
@@ -447,8 +448,8 @@ def test_nothing_of_it_is_imported_unless_it_is_used() -> None:
         "from clientgo.api.core_v1 import ConfigMap\n"
         "manager = clientgo.operator.Manager('http://127.0.0.1:9', metrics='0')\n"
         "manager.controller(ConfigMap).build(Plain())\n"
-        "print(*[name for name in ('asyncio', 'clientgo.operator.addons.coroutines', "
-        "'clientgo.operator.addons.tasks') if name in sys.modules])"
+        "print(*[name for name in ('asyncio', 'clientgo.aio', "
+        "'clientgo.operator.addons.coroutines', 'clientgo.operator.addons.tasks') if name in sys.modules])"
     )
     printed = subprocess.check_output([sys.executable, "-c", program], text=True)
     assert printed.strip() == ""
