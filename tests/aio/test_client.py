@@ -10,10 +10,17 @@ from typing import Any
 
 import pytest
 
-from clientgo.aio import AsyncClient, CoroutineCancelledError
+from clientgo.aio import AsyncClient, CoroutineCancelledError, wait_for_event
 from clientgo.api.core_v1 import ConfigMap
-from clientgo.client import Client
-from clientgo.meta import APIResource, ListOptions, NotFoundError, ObjectMeta
+from clientgo.client import Client, ResourceClient
+from clientgo.meta import (
+    APIResource,
+    EventType,
+    ListOptions,
+    NotFoundError,
+    ObjectMeta,
+    WatchEvent,
+)
 from clientgo.rest import RequestStoppedError, RestConfig
 from clientgo.testing import FakeClient
 from clientgo.testing.scripted_server import (
@@ -182,30 +189,48 @@ def test_a_watch_yields_events_until_the_server_ends_it(
     assert run(main()) == ["a", "b"]
 
 
+class SilentStream:
+    """One event, and then nothing until it is stopped."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+        self.is_reading, self.stopped = threading.Event(), threading.Event()
+
+    def read(self) -> list[WatchEvent[Any]]:
+        self.reads += 1
+        if self.reads == 1:
+            return [WatchEvent(EventType.ADDED, config_map())]
+        self.is_reading.set()
+        self.stopped.wait(LIMIT)
+        return []
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
 @pytest.mark.parametrize("how", ["leave", "cancel"])
-def test_a_watch_ends_with_its_loop(server: ScriptedServer, client: Client, how: str) -> None:
-    """AIO-11."""
-    event = {"type": "ADDED", "object": plain()}
-    server.on(MAPS, watch_begin() + watch_events(event) + stay_silent())
+def test_a_watch_ends_with_its_loop(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AIO-11: also while it reads."""
+    stream = SilentStream()
+    monkeypatch.setattr(ResourceClient, "watch", lambda *_: stream)
 
     async def main() -> None:
-        async with AsyncClient(client, threads=1) as requests:
-            maps = requests.resource(ConfigMap).namespace("default")
-            seen = asyncio.Event()
+        async with AsyncClient(FakeClient(), threads=1) as requests:
 
             async def watch() -> None:
-                async with aclosing(maps.watch()) as events:
+                async with aclosing(requests.resource(ConfigMap).watch()) as events:
                     async for _ in events:
-                        seen.set()
                         if how == "leave":
                             return
 
             watching = asyncio.create_task(watch())
-            await seen.wait()
             if how == "cancel":
+                await wait_for_event(stream.is_reading)
                 watching.cancel()
             await asyncio.wait([watching])
             assert watching.cancelled() == (how == "cancel")
 
     run(main())
+    assert stream.stopped.is_set()
+    assert stream.reads == (1 if how == "leave" else 2), "it reads only what is asked for"
     assert not [t for t in threading.enumerate() if t.name.startswith("watch-")]

@@ -422,7 +422,9 @@ def test_with_drain_the_stop_handles_what_is_listed() -> None:
     assert handled == ["a", "b", "c"]
 
 
-def test_a_cancellation_cancels_the_handlers_and_waits_for_them() -> None:
+def test_a_cancellation_cancels_the_handlers_and_waits_for_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """AIO-04."""
     queue = retrying()
     ended: list[str] = []
@@ -446,6 +448,8 @@ def test_a_cancellation_cancels_the_handlers_and_waits_for_them() -> None:
     assert ended == ["a"]
     assert queue.processing_items() == []
     assert queue.shutting_down
+    assert queue.num_requeues("a") == 0
+    assert caplog.messages == [], "a cancelled sync has not failed"
 
 
 @pytest.mark.parametrize("raised_by", ["guard", "handler"])

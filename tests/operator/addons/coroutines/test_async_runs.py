@@ -449,7 +449,8 @@ def test_nothing_of_it_is_imported_unless_it_is_used() -> None:
         "manager = clientgo.operator.Manager('http://127.0.0.1:9', metrics='0')\n"
         "manager.controller(ConfigMap).build(Plain())\n"
         "print(*[name for name in ('asyncio', 'clientgo.aio', "
-        "'clientgo.operator.addons.coroutines', 'clientgo.operator.addons.tasks') if name in sys.modules])"
+        "'clientgo.operator.addons.coroutines', 'clientgo.operator.addons.tasks') "
+        "if name in sys.modules])"
     )
     printed = subprocess.check_output([sys.executable, "-c", program], text=True)
     assert printed.strip() == ""
