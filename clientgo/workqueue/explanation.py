@@ -30,6 +30,7 @@ class ItemExplanation:
     work again. ``due``: when its delay ends; ``since``: when it was added or taken, None in a queue
     without metrics; both, as ``now``, are instants of the clock's ``monotonic()``. ``requeues``
     counts its failures; ``ready`` all items that are ready, ``idle_getters`` the workers that wait.
+    ``flow`` is the item's in a queue with ``fair_by``, of which ``ready_in_flow`` items are ready.
     """
 
     state: str
@@ -40,6 +41,8 @@ class ItemExplanation:
     shutting_down: bool
     due: float | None = None
     requeues: int = 0
+    flow: str | None = None
+    ready_in_flow: int = 0
 
     def __str__(self) -> str:
         parts = [self._state()]
@@ -59,7 +62,12 @@ class ItemExplanation:
             return "being processed, and added again: one more sync follows"
         if self.state == "ready":
             busy = "a worker waits" if self.idle_getters else "every worker is busy"
-            return f"ready{age}, one of {self.ready}; {busy}"
+            beside = f"one of {self.ready}"
+            if self.flow is not None:
+                beside = (
+                    f"one of {self.ready_in_flow} of flow {self.flow!r}, of {self.ready} in all"
+                )
+            return f"ready{age}, {beside}; {busy}"
         if self.due is not None:
             return "delayed"
         return "not in the queue: nothing has added it since its last sync"

@@ -121,6 +121,14 @@ class PriorityQueue(RateLimitingQueue[T]):
         """Return how many items are ready, by flow; nothing unless the queue has `fair_by`."""
         return {} if self._by_flow is None else self._read(self._by_flow.flow_depths)
 
+    def _explained_locked(self, item: T) -> dict[str, Any]:
+        explained = super()._explained_locked(item)
+        if self._by_flow is not None and item in self._by_flow.flows:
+            flow = self._by_flow.flow(item)
+            ready_in_flow = self._by_flow.flow_depths().get(flow, 0)
+            explained |= {"flow": flow, "ready_in_flow": ready_in_flow}
+        return explained
+
     def _add_by(self, operation: Callable[[T], None], item: T) -> None:
         """Add an item by an operation, after its flow was found."""
         if self._fair_by is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from functools import partial
 from typing import Any
 
 from clientgo.api.core_v1 import ConfigMap
@@ -88,7 +89,8 @@ class QueueController(SoakClient):
         self._work = Work(world.findings, f"queue {number}")
         rng = self._rng = random.Random(world.rng.random())
         limiter: Any = ItemExponentialFailureRateLimiter(0.005, 1.0)
-        queue_type: Any = rng.choice((RateLimitingQueue, PriorityQueue))
+        fair = partial(PriorityQueue, fair_by=lambda key: key.namespace)
+        queue_type: Any = rng.choice((RateLimitingQueue, PriorityQueue, fair))
         self._queue: RateLimitingQueue[ObjectName] = queue_type(
             limiter, name=f"soak-{number}", add_cancels_delay=rng.random() < 0.5
         )

@@ -232,6 +232,18 @@ def test_it_tells_what_is_ready_by_flow_and_by_priority() -> None:
     assert queue.statistics().ready == 3
 
 
+def test_it_explains_how_many_items_are_before_one_in_its_flow() -> None:
+    queue, _ = make_queue()
+    for key in ("a/1", "a/2", "a/3", "b/1"):
+        queue.add(key)
+
+    assert (
+        str(queue.explain("a/3"))
+        == "ready, one of 3 of flow 'a', of 4 in all; every worker is busy"
+    )
+    assert queue.explain("c/1").flow is None
+
+
 def test_an_add_can_end_a_wait_in_a_fair_queue_too() -> None:
     queue, _ = make_queue(add_cancels_delay=True)
     with queue:
