@@ -20,6 +20,7 @@ from clientgo.meta import ObjectMeta, ObjectName, get_controller_of
 from clientgo.meta.errors import NotFoundError, TooManyRequestsError
 from clientgo.operator import CacheScope, Context, Manager, Result, controller, watch
 from clientgo.operator.client import ignore
+from clientgo.operator.permissions import rbac
 from examples.embedded import embedded, manager_of, run_on_your_cluster, see
 
 DRAIN = "example.com/drain"
@@ -32,6 +33,8 @@ def its_node(_context: Any, pod: Pod) -> Iterable[ObjectName]:
     return [ObjectName("", pod.spec.node_name)] if pod.spec.node_name else []
 
 
+@rbac(groups=[""], resources=["nodes"], verbs=["patch"])
+@rbac(groups=[""], resources=["pods/eviction"], verbs=["create"])
 @controller(Node, labels=f"{DRAIN}=true", sources=[watch(Pod, mapper=its_node)])
 class NodeDrainer:
     """Runs again whenever a pod of the node goes; a pod that a budget holds is tried again."""

@@ -69,6 +69,7 @@ def account(rbac_server: RBACServer) -> Account:
         ("secret_routes", "secret_routes", ""),
         ("namespaces", "namespaces", ""),
         ("schema_poller", "schema_poller", ""),
+        ("drain_node", "drain_node", ""),
     ],
 )
 def test_an_example_needs_no_more_than_the_roles_that_follow_from_its_code(
