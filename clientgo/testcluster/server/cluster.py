@@ -84,7 +84,7 @@ class Cluster:
         self._accounts = ServiceAccountController(*parts, namespaces) if service_accounts else None
         self._api_services = ApiServices(self.state, self.writer, api_services)
         self._definitions = DefinitionController(*parts, definitions, self._api_services)
-        GarbageCollector(*parts)
+        self._collector = GarbageCollector(*parts)
         PolicyTypeController(self.state, self._work)
         QuotaController(self.state, self._work, self._admission.quotas)
         cluster_roles = _builtin(registry, "rbac.authorization.k8s.io", "v1", "clusterroles")
@@ -102,6 +102,7 @@ class Cluster:
             storage.announce(collection)
             if collection is self._definitions.collection:
                 await self.settle()  # custom resources may follow
+        self._collector.begin()
         self._work.resume()
         create_initial(self.writer, address, port)
         self._api_services.create_initial(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testcluster.server.controllers.owner_graph import (
     Node,
     OwnerGraph,
@@ -317,6 +319,30 @@ def test_an_owner_goes_when_its_child_blocks_it_no_longer(
 
     eventually(lambda: api.call("GET", f"{CONFIGMAPS}/owner").status == 404)
     assert api.call("GET", f"{CONFIGMAPS}/child").status == 200
+
+
+def test_an_owner_waits_for_its_child_after_a_start_too(tmp_path: Path) -> None:
+    """Definitions are restored first, before what blocks their deletion."""
+    with EmbeddedAPIServer(data_dir=tmp_path) as server:
+        api = Api(server.url)
+        owner = api.create(CRDS, widget_crd())
+        path = f"{CRDS}/{owner['metadata']['name']}"
+        reference = owned_by(owner, blocks=True)[0] | {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+        }
+        kept = {"ownerReferences": [reference], "finalizers": ["example.com/f"]}
+        api.create(CONFIGMAPS, configmap("child", **kept))
+        api.delete(path, {"propagationPolicy": "Foreground"})
+        eventually(lambda: "deletionTimestamp" in api.get(f"{CONFIGMAPS}/child")["metadata"])
+
+    with EmbeddedAPIServer(data_dir=tmp_path) as server:
+        api = Api(server.url)
+        wait_for_the_collector(api)
+        assert "foregroundDeletion" in api.get(path)["metadata"]["finalizers"]
+
+        api.patch(f"{CONFIGMAPS}/child", {"metadata": {"finalizers": None}})
+        eventually(lambda: api.call("GET", path).status == 404)
 
 
 def test_a_new_child_of_an_owner_that_waits_goes_too(api: Api) -> None:

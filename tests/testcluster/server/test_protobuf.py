@@ -167,9 +167,23 @@ def test_the_server_takes_protobuf_for_built_in_kinds_only(
     assert post(server, CONFIGMAPS, CREATED_BY_KUBECTL) == 201
     assert post(server, CONFIGMAPS, CREATED_BY_KUBECTL[:-3]) == 400
     assert post(server, CONFIGMAPS, b'{"kind": "ConfigMap"}') == 400
+    assert post(server, CONFIGMAPS, body("example.com/v1", "Widget")) == 400
     assert post(server, WIDGETS, body("example.com/v1", "Widget")) == 415
+    assert post(server, WIDGETS, CREATED_BY_KUBECTL) == 415
 
     assert widgets.get(f"{CONFIGMAPS}/a")["data"] == {"x": "y"}
+
+
+@pytest.mark.parametrize(("api_version", "kind"), [("", "ConfigMap"), ("v1", ""), ("", "")])
+def test_a_body_without_a_type_is_refused(
+    server: EmbeddedAPIServer, api: Api, api_version: str, kind: str
+) -> None:
+    """It is not an object without fields."""
+    created = api.create(CONFIGMAPS, configmap("a", labels={"a": "b"}))
+
+    assert post(server, f"{CONFIGMAPS}/a", body(api_version, kind), "PUT") == 400
+
+    assert api.get(f"{CONFIGMAPS}/a") == created
 
 
 def test_a_deletion_may_have_its_options_in_protobuf(server: EmbeddedAPIServer, api: Api) -> None:

@@ -64,7 +64,14 @@ class GarbageCollector:
         self._writer = writer
         self._work = work
         self._graph = OwnerGraph(state.storage, state.registry)
+        self._early: list[Node] | None = []
+        """What was to be looked at before the graph had all restored objects; then None."""
         state.storage.observe(self._observe)
+
+    def begin(self) -> None:
+        """Look at what was restored: its owners and dependents are known now."""
+        early, self._early = self._early, None
+        self._start(early or [])
 
     def _observe(self, collection: Collection, change: Change) -> None:
         current, previous = change.current, change.previous
@@ -114,6 +121,9 @@ class GarbageCollector:
 
     async def _attempt(self, node: Node) -> None:
         """Do what is due for an object; again later if that was not possible."""
+        if self._early is not None:
+            self._early.append(node)
+            return
         stored = node[0].get(node[1])
         if stored is None or await self._process(node, stored):
             self._work.forget(self._attempt, node)

@@ -37,7 +37,11 @@ _ANY_DIGIT = bytes.maketrans(b"123456789", b"0" * 9)
 _LONG_NUMBER = b"0" * 19
 """A number that may need more than 64 bits, of any digits."""
 
-_ACCEPTED = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
+OBJECT_TYPES = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
+"""Media types of bodies."""
+
+CUSTOM_TYPES = (JSON_TYPE, YAML_TYPE)
+"""Media types of custom resources, of which no program has a form in protobuf."""
 
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -59,28 +63,30 @@ def media_type(request: Request) -> str:
 def _parse_content_type(text: str) -> str:
     found = _CONTENT_TYPE.fullmatch(text)
     if found is None:
-        raise unsupported_media_type(_ACCEPTED)
+        raise unsupported_media_type(OBJECT_TYPES)
     return found[1].lower()
 
 
-def decode_object(request: Request, kind: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+def decode_object(
+    request: Request, kind: str, accepted: tuple[str, ...] = OBJECT_TYPES
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the object in a body, and the problems of fields that it has twice.
 
-    A body of null is an object without fields.
+    A body of null is an object without fields, and one of an unknown kind in protobuf has its type.
 
     Raises:
         FailedRequestError: 415 for a media type, 400 for a body that is no object of the form.
     """
     content_type = media_type(request)
     problem = f"the object provided is unrecognized (must be of type {kind}): "
+    if content_type not in accepted:
+        raise unsupported_media_type(accepted)
     if content_type == JSON_TYPE:
         value, duplicates = parse_json(request.body, problem)
     elif content_type == YAML_TYPE:
         value, duplicates = parse_yaml(request.body, problem)
-    elif content_type == PROTOBUF_TYPE:
-        value, duplicates = _parse_protobuf(request.body, problem), ()
     else:
-        raise unsupported_media_type(_ACCEPTED)
+        value, duplicates = _parse_protobuf(request.body, problem), ()
     if value is None:
         value = {}
     if not isinstance(value, dict):
@@ -95,8 +101,8 @@ def decode_options(request: Request) -> dict[str, Any]:
         FailedRequestError: 400, it is something else.
     """
     content_type = media_type(request)
-    if content_type not in _ACCEPTED:
-        raise unsupported_media_type(_ACCEPTED)
+    if content_type not in OBJECT_TYPES:
+        raise unsupported_media_type(OBJECT_TYPES)
     value: Any
     if content_type == PROTOBUF_TYPE:
         value = _parse_protobuf(request.body)
@@ -123,8 +129,7 @@ def _parse_protobuf(body: bytes, problem: str = "") -> dict[str, Any]:
     except ProtobufError as error:
         raise bad_request(f"{problem}{error}") from error
     except UnknownKindError as error:
-        # Kinds without protobuf are custom resources.
-        raise unsupported_media_type((JSON_TYPE, YAML_TYPE)) from error
+        return {"apiVersion": error.api_version, "kind": error.kind}
 
 
 def parse_json(

@@ -17,7 +17,12 @@ from msgspec.structs import replace
 from clientgo.meta.json_values import copy_json
 from clientgo.meta.selectors import parse_field_selector
 from clientgo.meta.validation.field_errors import FieldError
-from clientgo.testcluster.server.http.bodies import decode_object, parse_yaml
+from clientgo.testcluster.server.http.bodies import (
+    CUSTOM_TYPES,
+    OBJECT_TYPES,
+    decode_object,
+    parse_yaml,
+)
 from clientgo.testcluster.server.http.messages import AnyResponse, Request, Response, value_response
 from clientgo.testcluster.server.http.negotiation import Representation
 from clientgo.testcluster.server.objects.decoding import read_object
@@ -363,7 +368,8 @@ async def read_body_as(call: VerbCall, kind: Resource, options: WriteOptions) ->
 
 
 def _read_body(call: VerbCall, options: WriteOptions) -> Object:
-    obj, duplicates = decode_object(call.request, call.resource.kind)
+    accepted = CUSTOM_TYPES if call.resource.is_custom else OBJECT_TYPES
+    obj, duplicates = decode_object(call.request, call.resource.kind, accepted)
     return _read(call, obj, options, duplicates)
 
 

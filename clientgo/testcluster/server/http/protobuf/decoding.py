@@ -52,6 +52,8 @@ def decode_protobuf(body: bytes) -> dict[str, Any]:
     envelope = dict(read_fields(body[len(MAGIC) :]))
     header = dict(read_fields(_bytes(envelope.get(1, b""))))
     api_version, kind = _text(header.get(1, b"")), _text(header.get(2, b""))
+    if not (api_version and kind):
+        raise ProtobufError("the body does not say its apiVersion and kind")
     message = message_of_kind(api_version, kind)
     try:
         read = _Decoder().message(_bytes(envelope.get(2, b"")), message)

@@ -26,6 +26,11 @@ SCHEMA = "apiextensions/v1.JSONSchemaProps"
 class UnknownKindError(ValueError):
     """The kind has no protobuf form."""
 
+    def __init__(self, api_version: str, kind: str) -> None:
+        super().__init__(f'no kind "{kind}" is registered for version "{api_version}"')
+        self.api_version = api_version
+        self.kind = kind
+
 
 class Field(NamedTuple):
     """A field of a message."""
@@ -48,7 +53,7 @@ def message_of_kind(api_version: str, kind: str) -> str:
     # Every group version has the options, and the types of the API itself.
     message = kinds.get(f"{api_version}/{kind}") or kinds.get(f"/{kind}")
     if message is None:
-        raise UnknownKindError(f'no kind "{kind}" is registered for version "{api_version}"')
+        raise UnknownKindError(api_version, kind)
     return message
 
 
