@@ -80,6 +80,7 @@ class AsyncResourceClient(Awaiting[ResourceClient[T]], Generic[T]):
     apply_status = awaiting(ResourceClient[T].apply_status)
     delete = awaiting(ResourceClient[T].delete)
     delete_collection = awaiting(ResourceClient[T].delete_collection)
+    exec = awaiting(ResourceClient[T].exec)
 
     def namespace(self, namespace: str) -> AsyncResourceClient[T]:
         """The same, for the objects of one namespace; the empty string means all."""

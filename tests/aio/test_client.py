@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clientgo.aio import AsyncClient, CoroutineCancelledError, wait_for_event
-from clientgo.api.core_v1 import ConfigMap
+from clientgo.api.core_v1 import ConfigMap, Container, Pod, PodSpec
 from clientgo.client import Client, ResourceClient
 from clientgo.meta import (
     APIResource,
@@ -22,6 +22,7 @@ from clientgo.meta import (
     WatchEvent,
 )
 from clientgo.rest import RequestStoppedError, RestConfig
+from clientgo.testcluster.server import EmbeddedAPIServer, PodProcess, PodPrograms
 from clientgo.testing import FakeClient
 from clientgo.testing.scripted_server import (
     ScriptedServer,
@@ -187,6 +188,43 @@ def test_a_watch_yields_events_until_the_server_ends_it(
             return [event.object.metadata.name async for event in maps.watch()]
 
     assert run(main()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("how", ["ends", "cancel"])
+def test_a_command_in_a_container_awaits(
+    kube_api_server: EmbeddedAPIServer, kube_client: Client, how: str
+) -> None:
+    """AIO-07: its connection is cut off as that of every call."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def program(process: PodProcess) -> int:
+        process.write("ready\n")
+        begun.set()
+        may_end.wait(LIMIT)
+        return 3
+
+    spec = PodSpec(node_name="n", containers=[Container(name="c", image="i")])
+    kube_client.create(Pod(metadata=ObjectMeta(name="p", namespace="default"), spec=spec))
+    kube_api_server.provide_programs(PodPrograms(exec=program))
+
+    async def main() -> None:
+        async with AsyncClient(kube_client) as requests:
+            pods = requests.resource(Pod).namespace("default")
+            running = asyncio.create_task(pods.exec("p", ["it"]))
+            await wait_for_event(begun)
+            if how == "cancel":
+                running.cancel()
+                await asyncio.wait([running])
+                assert running.cancelled()
+            else:
+                may_end.set()
+                result = await running
+                assert (result.stdout, result.exit_code) == (b"ready\n", 3)
+
+    try:
+        run(main())
+    finally:
+        may_end.set()
 
 
 class SilentStream:
