@@ -17,6 +17,7 @@ HEADER = """
 from datetime import datetime
 from typing import Any, assert_type
 
+from clientgo.aio import AsyncClient, AsyncResourceClient, blocking, keys
 from clientgo.api.core_v1 import ConfigMap, Secret
 from clientgo.cache import SharedIndexInformer
 from clientgo.client import Client, ResourceListWatch
@@ -27,6 +28,7 @@ from clientgo.meta import (
     APIResource, ManagedFieldsEntry, Model, ObjectList, Resource, Unstructured, resource
 )
 from clientgo.operator import Context, Manager, Result, controller
+from clientgo.workqueue import Queue
 
 
 class PageSpec(Model):
@@ -74,6 +76,34 @@ ACCEPTED = {
         informer = SharedIndexInformer(ResourceListWatch(maps), ConfigMap)
         assert_type(informer.indexer.list(), list[ConfigMap])
     """,
+    "an awaiting client has the arguments and the types of the other": """
+        async def main(requests: AsyncClient, queue: Queue[str]) -> None:
+            pages = requests.resource(Page).namespace("default")
+            assert_type(await pages.get("a", resource_version="0"), Page)
+            assert_type(await pages.list(), ObjectList[Page])
+            assert_type(await requests.create(Page(spec=PageSpec(html=""))), Page)
+            assert_type(await maps_of(requests).patch("a", {}, dry_run=True), ConfigMap)
+            async for event in pages.watch():
+                assert_type(event.object, Page)
+            async for key in keys(queue):
+                assert_type(key, str)
+
+        def maps_of(requests: AsyncClient) -> AsyncResourceClient[ConfigMap]:
+            return requests.resource(ConfigMap)
+    """,
+    "the awaiting client of a run has the types of the other": """
+        async def reconcile(ctx: Context[Page], page: Page) -> None:
+            assert_type(await ctx.aclient.create(page), Page)
+            assert_type(await ctx.aclient.status.patch(page, {}), Page)
+            assert_type(await ctx.aclient.get(ConfigMap, "a"), ConfigMap)
+    """,
+    "a function for threads keeps the arguments of its coroutine": """
+        async def added(page: Page) -> int:
+            return 1
+
+        def use() -> None:
+            assert_type(blocking(added)(Page(spec=PageSpec(html=""))), int)
+    """,
     "a header has datetimes and managers": """
         metadata = ConfigMap().metadata
         assert_type(metadata.creation_time, datetime | None)
@@ -99,6 +129,17 @@ REFUSED = {
     "the status of an object of another type is not written": (
         "maps.update_status(Secret())",
         'Argument 1 to "update_status" of "ResourceClient" has incompatible type "Secret"',
+    ),
+    "an awaiting client refuses what the other refuses": (
+        "async def main(requests: AsyncClient) -> None:\n"
+        "            await requests.resource(ConfigMap).create(Secret())",
+        'Argument 1 has incompatible type "Secret"',
+    ),
+    "a coroutine of another type is no handler": (
+        "async def added(page: int) -> None: ...\n"
+        "        def use(informer: SharedIndexInformer[Page]) -> None:\n"
+        "            informer.add_event_handler(on_add=blocking(added))",
+        'Argument 1 to "blocking" has incompatible type "Callable[[int], Coroutine',
     ),
     "an item of a list has no fields of another type": (
         "maps.list().items[0].spec",
