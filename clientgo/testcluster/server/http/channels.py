@@ -39,7 +39,7 @@ class Handshake:
     """The request for a WebSocket: checked, not yet answered."""
 
     def __init__(self, request: Request, protocols: Sequence[str]) -> None:
-        """Choose the first protocol of the client that is among ``protocols``.
+        """Choose the first protocol of the client that is among ``protocols``; "" is none.
 
         Raises:
             FailedRequestError: 400, it is no handshake, or asks for other protocols; 501, another
@@ -66,8 +66,9 @@ class Handshake:
             ("Upgrade", "websocket"),
             ("Connection", "Upgrade"),
             ("Sec-WebSocket-Accept", accepted),
-            ("Sec-WebSocket-Protocol", self._protocol),
         ]
+        if self._protocol:
+            headers.append(("Sec-WebSocket-Protocol", self._protocol))
         return Channels(*self._upgrade(headers))
 
 

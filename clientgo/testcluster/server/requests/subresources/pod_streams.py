@@ -1,8 +1,8 @@
 """Streams to pods: ``exec``, ``attach`` and ``portforward`` over a WebSocket.
 
-Promises the subprotocols ``v5.channel.k8s.io`` and ``v4.channel.k8s.io`` of commands, and the
-latter of ports. SPDY is refused with 501. A client needs the verb ``create`` beside the ``get`` of
-its request, as since Kubernetes 1.35.
+Promises the subprotocols ``v5.channel.k8s.io`` and ``v4.channel.k8s.io`` of commands, and of ports
+the latter or none, as kubelets do. SPDY is refused with 501. A client needs the verb ``create``
+beside the ``get`` of its request, as since Kubernetes 1.35.
 
 Upstream: ``pkg/registry/core/pod/rest/subresources.go``, kubelet ``cri/streaming``.
 """
@@ -216,7 +216,7 @@ class _PortsResponse(_StreamResponse[PodConnection]):
     def __init__(
         self, call: VerbCall, pod: Object, program: PortProgram, ports: Sequence[int]
     ) -> None:
-        super().__init__(call, pod, (_V4,))
+        super().__init__(call, pod, (_V4, ""))
         self._program = program
         self._ports = ports
 
