@@ -11,6 +11,7 @@ from clientgo.informers import DynamicInformerFactory, SharedInformerFactory
 from clientgo.meta import (
     DecodeError,
     ListOptions,
+    MethodNotAllowedError,
     PartialObjectMetadata,
     TooManyRequestsError,
     Unstructured,
@@ -282,3 +283,18 @@ def test_a_list_watch_takes_a_fake_client():
     source = ResourceListWatch(client.resource(Foo), "ns")
 
     assert source.list(ListOptions(), STOP).items == [foo("a")]
+
+
+@pytest.mark.parametrize("stream", ["exec", "attach", "portforward", "log"])
+def test_streams_to_pods_are_refused_with_what_has_them(stream: str) -> None:
+    client = FakeClient(pod("a"))
+    pods = client.resource(DYNAMIC_PODS).namespace("ns")
+    calls = {
+        "exec": lambda: pods.exec("a", ["ls"]),
+        "attach": lambda: pods.attach("a"),
+        "portforward": lambda: pods.open_port("a", 80),
+        "log": lambda: pods.logs("a"),
+    }
+
+    with pytest.raises(MethodNotAllowedError, match=f"there is no {stream}; use an EmbeddedAPISer"):
+        calls[stream]()

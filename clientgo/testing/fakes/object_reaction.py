@@ -4,8 +4,8 @@ Promises every verb: lists and deletions of collections select by label, watches
 newer than their version, patches of all kinds apply.
 
 Does not promise field selectors, limits and pages, which are ignored, nor selectors of any sort in
-watches. A subresource is the whole object: writing ``status`` replaces it. Upstream: client-go
-``testing`` ObjectReaction.
+watches. A subresource is the whole object: writing ``status`` replaces it. Those of running pods
+are refused. Upstream: client-go ``testing`` ObjectReaction.
 """
 
 from __future__ import annotations
@@ -14,13 +14,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientgo.client import PatchKind
-from clientgo.meta import BadRequestError, SelectorError, Status, parse_label_selector
+from clientgo.meta import (
+    BadRequestError,
+    MethodNotAllowedError,
+    SelectorError,
+    Status,
+    parse_label_selector,
+)
 from clientgo.meta.json_values import JSONObject
 from clientgo.testing.fake_source import FakeStream
 from clientgo.testing.fakes.actions import Action, Verb
 from clientgo.testing.tracker.object_tracker import ObjectTracker
 from clientgo.testing.tracker.realism import Realism
 from clientgo.testing.tracker.writes import WriteOptions, patched
+
+_OF_RUNNING_PODS = ("attach", "exec", "log", "portforward")
 
 
 class ObjectReaction:
@@ -43,6 +51,11 @@ class ObjectReaction:
         return self._answers[action.verb](action)
 
     def _get(self, action: Action) -> JSONObject:
+        if action.subresource in _OF_RUNNING_PODS:
+            raise MethodNotAllowedError.of(
+                f"the fake client runs no pods, so there is no {action.subresource}; use an "
+                "EmbeddedAPIServer with provide_programs, provide_logs and write_log"
+            )
         return self._tracker.get(action.resource, action.namespace, action.name)
 
     def _list(self, action: Action) -> JSONObject:
