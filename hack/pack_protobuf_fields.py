@@ -6,7 +6,8 @@ Usage: hack/pack_protobuf_fields.py API APIMACHINERY APIEXTENSIONS AGGREGATOR
 The arguments are checkouts of github.com/kubernetes/api, apimachinery, apiextensions-apiserver and
 kube-aggregator, of the version that the server has. Their Go types tell all that a decoder needs,
 in the tags of the fields: the number, the name in JSON, whether a zero is told (a pointer, or no
-``omitempty``), whether members are inlined.
+``omitempty``), whether members are inlined. The numbers are compared with the ``generated.proto``
+files, which do not tell the rest.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ FIELD = re.compile(r"^\t(?:(\w+)\s+)?([*\[\]\w.]+)\s+`([^`]*)`", re.MULTILINE)
 IMPORT = re.compile(
     r'^(?:\t|import )(?:(\w+) )?"k8s\.io/(?:api|apimachinery/pkg)/([\w/]+)"', re.MULTILINE
 )
+MESSAGE = re.compile(r"^message (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"= (\d+);")
 GROUP = re.compile(r'^const GroupName = "([^"]*)"', re.MULTILINE)
 
 SPECIAL = {
@@ -150,6 +153,16 @@ class Types:
         return fields
 
 
+def check(messages: dict[str, dict[str, list[object]]], sources: dict[str, Path]) -> None:
+    """Compare the numbers of each message with those of its generated.proto."""
+    for package, directory in sources.items():
+        text = re.sub(r"//.*", "", (directory / "generated.proto").read_text())
+        for name, body in MESSAGE.findall(text):
+            fields = messages.get(f"{package}.{name}")
+            if fields is not None and set(fields) != set(NUMBER.findall(body)):
+                sys.exit(f"{package}.{name} has other fields in generated.proto")
+
+
 def pack(api: Path, apimachinery: Path, apiextensions: Path, aggregator: Path) -> None:
     types = Types()
     types.read(apimachinery / "pkg/apis/meta/v1", "apis/meta/v1")
@@ -178,6 +191,7 @@ def pack(api: Path, apimachinery: Path, apiextensions: Path, aggregator: Path) -
             for _, code, _ in messages[name].values()
         )
         wanted |= {member for member in members if member in types.structs} - messages.keys()
+    check(messages, {**sources, "apis/meta/v1": apimachinery / "pkg/apis/meta/v1"})
     TARGET.parent.mkdir(exist_ok=True)
     text = json.dumps({"kinds": kinds, "messages": messages}, separators=(",", ":"), sort_keys=True)
     TARGET.write_bytes(gzip.compress(text.encode(), mtime=0))

@@ -13,8 +13,11 @@ from clientgo.client import Client
 from clientgo.operator import Manager
 from clientgo.operator.errors import ConfigError
 from clientgo.rest import RestConfig
+from clientgo.testing.scripted_server import answer
+from clientgo.util.certificates import split_certificates
 from tests.operator.pages import ask
 from tests.operator.world import Gadget, Recording, World, gadget
+from tests.tls_server import SERVER, TLSServer
 
 
 @pytest.fixture
@@ -70,6 +73,22 @@ def test_secure_metrics_guard_the_page_too(
         arguments = ["debug", manager.bound.metrics, "--token-file", str(token), "--insecure"]
         assert main(arguments) == 1
     assert "Unauthorized" in capsys.readouterr().err
+
+
+def test_the_command_trusts_a_certificate_that_is_no_authority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As Go programs do, if it is among the trusted ones of the system."""
+    trusted = tmp_path / "trusted.crt"
+    trusted.write_bytes(split_certificates(SERVER.certificate)[0])
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    monkeypatch.delenv("SSL_CERT_DIR", raising=False)
+    with TLSServer(SERVER, tmp_path) as server:
+        server.on("*", answer(body=b"a page"))
+
+        assert main(["debug", server.url]) == 0
+
+    assert capsys.readouterr().out == "a page\n"
 
 
 def test_a_program_that_does_not_answer_is_said(capsys: pytest.CaptureFixture[str]) -> None:
