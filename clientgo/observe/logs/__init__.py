@@ -20,6 +20,7 @@ from clientgo.observe.logs.context import (
     leave_log_context,
     log_context,
 )
+from clientgo.observe.logs.descriptor_handler import DescriptorHandler
 from clientgo.observe.logs.formatters import JSONFormatter, TextFormatter
 from clientgo.observe.logs.setup import setup_logging
 
@@ -29,6 +30,7 @@ __all__ = [
     "leave_log_context",
     "current_fields",
     "ContextFilter",
+    "DescriptorHandler",
     "TextFormatter",
     "JSONFormatter",
     "setup_logging",

@@ -8,15 +8,17 @@ serve every program of this machine.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from clientgo.observe.logs import DescriptorHandler
 from clientgo.observe.serving import ServingCertificate
 from clientgo.testcluster.server.auth.access import AuthorizationMode
 from clientgo.testcluster.server.auth.authentication.shared_token import read_token
@@ -25,11 +27,18 @@ from clientgo.testcluster.server.faults.control import CONTROL_PATH
 from clientgo.testcluster.server.kubeconfig import write_kubeconfig
 from clientgo.testcluster.server.server import KUBERNETES_VERSIONS, EmbeddedAPIServer
 from clientgo.testcluster.server.storage.data_directory import DataDirectoryError
+from clientgo.util.process import raise_file_limit
 from clientgo.util.text.terminal import complain
 from clientgo.util.wait import call_on_signals, stop_on_signals
 
 _USAGE_ERROR = 2
 """The exit status of argparse for invalid options."""
+
+_OPEN_FILES = 4096
+"""Files that the process may open, if the system lets it: each connection is one. macOS begins with
+256."""
+
+_STDERR = 2
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -142,6 +151,22 @@ def _parse_address(text: str) -> tuple[str, int]:
 def run(options: argparse.Namespace) -> int:
     """Serve until SIGINT or SIGTERM, or until the command ends; return the exit status."""
     options.listen = options.listen or ("127.0.0.1", 0 if options.command else 8001)
+    raise_file_limit(_OPEN_FILES)
+    with _unblocked_log():
+        return _run(options)
+
+
+@contextmanager
+def _unblocked_log() -> Iterator[None]:
+    """Let logging not wait for a reader of stderr: the server would stand still."""
+    before, logging.lastResort = logging.lastResort, DescriptorHandler(_STDERR, logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.lastResort = before
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         server = _make_server(options)
     except (OSError, ValueError) as error:

@@ -3,6 +3,7 @@
 - `SupervisedThread`: a thread that cannot end by an exception without a log line and a count;
 - `start_threads`: all of them or none; `ThreadStartError`: the system has refused one;
 - `renew_in_child`, `refuse_in_child`, `call_in_child`: what happens in a forked child process;
+- `files_left`, `raise_file_limit`: how many files it may open;
 - `process_age`: how long it has been running;
 - `ForkedProcessError`: raised in a child by what belongs to its parent.
 """
@@ -15,6 +16,7 @@ from clientgo.util.process.forks import (
     refuse_in_child,
     renew_in_child,
 )
+from clientgo.util.process.open_files import files_left, raise_file_limit
 from clientgo.util.process.threads import (
     SupervisedThread,
     ThreadStartError,
@@ -34,5 +36,7 @@ __all__ = [
     "generation",
     "refuse_in_child",
     "renew_in_child",
+    "files_left",
+    "raise_file_limit",
     "process_age",
 ]

@@ -285,7 +285,7 @@ async def no_application(_scope: object, _receive: object, _send: object) -> Non
 
 def test_a_client_that_reads_slowly_is_not_disconnected_until_it_stops() -> None:
     async def play() -> None:
-        connection = HttpProtocol(Config(no_application, log_config=None), Connections())
+        connection = HttpProtocol(Config(no_application, log_config=None), Connections(1))
         client, loop = SlowClient(left=1000), StillLoop()
         connection.loop = loop  # type: ignore[assignment]
         connection.transport = client
@@ -337,32 +337,6 @@ def test_a_watch_outlasts_the_time_limits_of_requests(
 
     assert watch.next()["type"] == "ADDED"
     watch.close()
-
-
-def test_a_connection_above_the_limit_gets_a_503(
-    server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(protocol, "CONNECTION_LIMIT", 1)
-    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with connected(server) as first, connected(server) as second:
-        answer = rest_of(second)
-        assert answer.startswith(b"HTTP/1.1 503 Service Unavailable")
-        assert answer.endswith(b"too many connections: the limit is 1")
-
-        first.sendall(request)
-        assert first.recv(1 << 16).startswith(b"HTTP/1.1 200")
-    wait_until_served(server, request)
-
-
-def wait_until_served(server: EmbeddedAPIServer, request: bytes) -> None:
-    """The server learns of the end of a connection in its own time."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        with connected(server) as connection:
-            connection.sendall(request)
-            if connection.recv(1 << 16).startswith(b"HTTP/1.1 200"):
-                return
-    pytest.fail("the place that became free was not given to another")
 
 
 @pytest.mark.parametrize("length", [66_000, 900_000])

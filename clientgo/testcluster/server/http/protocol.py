@@ -27,9 +27,6 @@ from uvicorn.server import ServerState
 from clientgo.testcluster.server.http.messages import CONNECTION, SEND_WHOLE, UPGRADE
 from clientgo.testcluster.server.http.response_transport import ResponseTransport, send_whole
 
-CONNECTION_LIMIT = 1000
-"""Fewer than the files that a process may usually have open."""
-
 HEAD_LIMIT = 1024 * 1024
 """Bytes of request line and headers; what Go accepts by default."""
 
@@ -71,8 +68,10 @@ _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 class Connections(ServerState):
     """The open connections of a server and the tasks that answer their requests."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
+        """Take connections up to a ``limit``; those above it get a 503."""
         super().__init__()
+        self.limit = limit
         self.all_closed = asyncio.Event()
         self.all_closed.set()
 
@@ -96,9 +95,27 @@ class HttpProtocol(HttpToolsProtocol):
         """Bytes received since the last byte of a body."""
         self._in_head = False
         self._between_requests = True
+        self._has_called = False
+        self._waits_since = self.loop.time()
+        self.is_replaced = False
+        """Set by the acceptor, which closes the connection."""
         self._extensions: dict[str, Any] = {}
         self._stream: asyncio.StreamReaderProtocol | None = None
         """What reads and writes once HTTP is over."""
+
+    # -- called by the acceptor
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return True while no complete request waits for its response."""
+        cycle = self.cycle
+        is_answering = cycle is not None and not (cycle.response_complete or cycle.more_body)
+        is_busy = is_answering or self.pipeline or self._stream is not None
+        return not (is_busy or self.is_replaced)
+
+    def replacement_order(self) -> tuple[bool, float]:
+        """Return a sort key: clients that have never completed a request come first."""
+        return self._has_called, self._waits_since
 
     # -- called by the event loop
 
@@ -110,8 +127,8 @@ class HttpProtocol(HttpToolsProtocol):
         transport.set_write_buffer_limits(high=1)
         self._raw = transport
         self.transport = self._responses = ResponseTransport(transport, self.loop)
-        if len(self.connections) > CONNECTION_LIMIT:
-            self._refuse(503, f"too many connections: the limit is {CONNECTION_LIMIT}")
+        if len(self.connections) > self._open.limit:
+            self._refuse(503, f"too many connections: the limit is {self._open.limit}")
             return
         _enable_keep_alive(transport.get_extra_info("socket"))
         self._expect_within(HEAD_TIMEOUT)
@@ -203,6 +220,7 @@ class HttpProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """End the wait for the request."""
         self._between_requests = True
+        self._has_called = True
         self._outside_body = 0
         self._read_deadline = math.inf
         super().on_message_complete()
@@ -211,6 +229,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Begin to wait for the next request, or answer it if it has come already."""
+        self._waits_since = self.loop.time()
         if self.transport.is_closing():
             return
         self.flow.resume_reading()

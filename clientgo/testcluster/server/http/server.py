@@ -19,6 +19,7 @@ from typing import Any
 
 import uvicorn
 
+from clientgo.testcluster.server.http.acceptor import Acceptor, connection_limit
 from clientgo.testcluster.server.http.protocol import Connections, HttpProtocol
 
 _SHUTDOWN_GRACE = 1.0
@@ -59,19 +60,22 @@ class HttpServer:
             ssl_ca_certs=None if client_authorities is None else str(client_authorities),
             ssl_cert_reqs=ssl.CERT_NONE if client_authorities is None else ssl.CERT_OPTIONAL,
         )
-        self._connections = Connections()
+        self._connections = Connections(connection_limit())
         self._stopped = asyncio.Event()
 
     async def serve(self, listener: socket.socket, started: Callable[[], None]) -> None:
         """Serve until ``stop`` is called; ``started`` is called when connections are accepted."""
         config = self._config
         config.load()
-        server = await asyncio.get_running_loop().create_server(
-            self._make_protocol, sock=listener, ssl=config.ssl, backlog=config.backlog
-        )
-        started()
-        await self._stopped.wait()
-        server.close()
+        listener.setblocking(False)
+        listener.listen(config.backlog)
+        acceptor = Acceptor(self._connections, self._make_protocol, config.ssl)
+        with listener:
+            async with asyncio.TaskGroup() as group:
+                accepting = group.create_task(acceptor.run(listener))
+                started()
+                await self._stopped.wait()
+                accepting.cancel()
         await self._close_connections()
 
     def _make_protocol(self) -> HttpProtocol:
