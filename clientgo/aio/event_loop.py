@@ -71,9 +71,13 @@ class EventLoop:
 
         It is cancelled once, when ``stop`` is set. ``ended`` is called by the loop, with what
         returns the result or raises the error. It must be quick. Raises
-        :class:`CoroutineCancelledError` after the stop of the loop.
+        :class:`CoroutineCancelledError` after the stop of the loop, with the coroutine closed.
         """
-        loop, watchdog = self._running()
+        try:
+            loop, watchdog = self._running()
+        except BaseException:
+            coroutine.close()
+            raise
 
         def begin() -> None:
             task = loop.create_task(coroutine, name=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import queue
 import threading
@@ -91,7 +92,7 @@ def test_the_stop_cancels_what_is_left() -> None:
     assert ended.is_set()
     with pytest.raises(CoroutineCancelledError):
         loop.run("answer", coroutine := answer())
-    coroutine.close()
+    assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED
 
 
 def test_a_loop_without_a_coroutine_has_no_thread() -> None:
