@@ -153,3 +153,16 @@ def patch_to(actual: dict[str, Any], desired: dict[str, Any]) -> dict[str, Any]:
         elif differences(there, value):
             patch[name] = value
     return patch
+
+
+def left_of(patch: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a merge patch that an object does not have after it."""
+    left: dict[str, Any] = {}
+    for name, value in patch.items():
+        there = stored.get(name)
+        if isinstance(there, dict) and isinstance(value, dict):
+            if below := left_of(value, there):
+                left[name] = below
+        elif there != value:
+            left[name] = value
+    return left

@@ -29,8 +29,10 @@ from clientgo.operator.client.configured_client import AnyKind, kind_of
 from clientgo.operator.client.differences import (
     as_wanted,
     differences,
+    left_of,
     mutated_in_place,
     patch_for,
+    patch_to,
     with_data,
 )
 from clientgo.operator.client.ownership import check_same_controller
@@ -150,43 +152,45 @@ class LiveClient(WritingClient):
         if existing is None:
             if mutate is not None:
                 mutated_in_place(obj, mutate)
-            created = self.create(obj)
-            if mutate is None:
-                self._remember(self._name_of_write(created), _without_status(obj), created)
+            created, sent = self.create(obj), _without_status(obj)
+            sent = sent if mutate is None else patch_to(to_plain(created), sent)
+            self._remember(self._name_of_write(created), sent, created)
             return created, Change.CREATED
         check_same_controller(existing, obj)
         patch = patch_for(existing, obj, mutate)
         has_status = "status" in self._for(existing).resource.subresources
         status = patch.pop("status", None) if has_status else None
-        sent = _without_status(obj) if mutate is None else patch
-        result, changed = self._brought(existing, patch, sent, ask_server=ask_server)
+        wanted = _without_status(obj) if mutate is None else None
+        result, changed = self._brought(existing, patch, wanted, ask_server=ask_server)
         if status is None:
             return result, Change.UPDATED if changed else Change.UNCHANGED
-        patch = {"status": status}
-        result, status_changed = self._brought(result, patch, patch, "status")
+        result, status_changed = self._brought(result, {"status": status}, None, "status")
         return result, _CHANGES[changed, status_changed]
 
     def _brought(
         self,
         existing: S,
         patch: dict[str, Any],
-        sent: dict[str, Any],
+        wanted: dict[str, Any] | None,
         subresource: str = "",
         *,
         ask_server: bool = False,
     ) -> tuple[S, bool]:
-        """Send a patch that makes ``sent`` so, unless the server has stored it in its own form.
+        """Send a patch, unless the server has stored it in its own form.
 
-        Return the object, and True if it has changed.
+        ``wanted`` is what it makes so; without it, the next patch is expected to have what this one
+        has not changed. Return the object, and True if it has changed.
         """
         name, there = self._name_of_write(existing, subresource), to_plain(existing)
+        sent = patch if wanted is None else wanted
         if not patch or self._options.sent.is_settled(name, sent, there):
             return existing, False
         if ask_server and as_wanted(self.dry_run().patch(existing, patch)) == as_wanted(existing):
             self._remember(name, sent, existing)
             return existing, False
         result = self.patch(existing, patch, subresource=subresource)
-        self._remember(name, sent, result)
+        left = left_of(patch, to_plain(self._as_read(result))) if wanted is None else wanted
+        self._remember(name, left, result)
         before, after = (metadata_of(obj).resource_version for obj in (existing, result))
         if self._options.dry_run or not after:
             return result, as_wanted(result) != as_wanted(existing)
