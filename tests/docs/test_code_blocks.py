@@ -78,7 +78,10 @@ def test_code_can_be_typed_into_a_prompt(block: Block) -> None:
             if codeop.compile_command("\n".join(statement), symbol="single") is not None:
                 statement = []
         except SyntaxError as error:
-            pytest.fail(f"{block.page}:{block.line + number}: {error}: {line}")
+            pytest.fail(
+                f"{block.page}:{block.line + number}: {error}: {line}: put an empty line before "
+                "it if a block ends there, and none inside of a block"
+            )
     assert "".join(statement) == ""
 
 
