@@ -120,8 +120,8 @@ def unobserved_state(
     try:
         yield frozen
     finally:
+        server.inject(ExpireHistory())  # first: a client may open its next watch at any time
         server.inject(CloseWatches(requests=watches, abruptly=True))
-        server.inject(ExpireHistory())
         server.lift(frozen)
 
 
