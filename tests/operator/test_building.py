@@ -187,6 +187,8 @@ def test_a_setting_that_makes_no_sense_is_refused_where_it_is_made(options: dict
         ({"rate_limit": 3}, "a controller: rate_limit must be RateLimit or None, not 3"),
         ({"max_interval": "10m"}, "max_interval must be seconds or a timedelta, not '10m'"),
         ({"own": [Part]}, "a controller has no setting 'own'; did you mean owns"),
+        ({"watches": [Part]}, "no setting 'watches'; write sources=[watch(Kind, mapper=...)]"),
+        ({"max_concurrent_reconciles": 2}, "write workers=..."),
         ({"owns": Part}, "owns must be a list, as owns=[...], not <class"),
         ({"changes": "spec.size"}, "changes must be a list, as changes=[...], not 'spec.size'"),
         ({"predicate": len}, "<built-in function len> is no predicate: write Predicate.of"),
@@ -369,7 +371,7 @@ def test_a_declaration_can_be_read_back() -> None:
 
 def test_what_is_no_source_is_refused_with_what_to_do(world: World) -> None:
     """A source is a subclass of Source; another object may lack half of it."""
-    with pytest.raises(DeclarationError, match="is no source; subclass Source"):
+    with pytest.raises(DeclarationError, match=r"is no source; write .* or subclass Source"):
         world.manager.controller(Gadget).source(cast(Any, object())).build(Recording())
 
 

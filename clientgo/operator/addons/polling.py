@@ -77,6 +77,12 @@ class PollingSource(ThreadSource):
     def secondaries(self, key: ObjectName) -> list[Any]:
         return self.cache.items(key)
 
+    def read_once(
+        self, context: SourceContext, key: ObjectName, primary: Any | None
+    ) -> list[Any] | None:
+        answer: Answer = context.result_of(self.name, self._fetch())
+        return list(self.cache.by_id(answer.get(key, ())).values())
+
     def _poll(self, context: SourceContext, sink: Sink) -> None:
         try:
             fetched: Answer = context.result_of(self.name, self._fetch())
@@ -178,6 +184,14 @@ class PerResourcePollingSource(Source):
             if primary is not None:
                 self._learn(key, self._answer(self._fetch_now(key, primary))[0])
         return self.cache.items(key)
+
+    def read_once(
+        self, context: SourceContext, key: ObjectName, primary: Any | None
+    ) -> list[Any] | None:
+        if primary is None or (self._when is not None and not self._when(primary)):
+            return None
+        items, _ = self._answer(context.result_of(self.name, self._fetch(primary)))
+        return list(self.cache.by_id(items).values())
 
     def _work(self, started: _Started, run: Run) -> None:
         """Poll for a primary whose time has come; a coroutine goes on without this thread."""

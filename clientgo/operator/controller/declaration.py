@@ -71,7 +71,8 @@ def controller(
     ``options`` are the settings of :class:`ControllerConfig`. Raises ``ConfigError``, and
     ``TypeError`` for a kind that is not declared.
     """
-    check_names(options, [*_ARGUMENTS, *ControllerSettings.__annotations__], "a controller")
+    known = [*_ARGUMENTS, *ControllerSettings.__annotations__]
+    check_names(options, known, "a controller", _INSTEAD)
     owning = (
         kind.as_owned() if isinstance(kind, KindSource) else owned(kind)
         for kind in several(owns, "owns")
@@ -212,6 +213,20 @@ class ControllerSettings(TypedDict, total=False):
 
 _ARGUMENTS: Final = ("owns", "sources", "reads", "predicate", "dependents", "changes")
 """What :func:`controller` takes beside settings: one that is misspelled arrives with these."""
+
+_WATCH: Final = "sources=[watch(Kind, mapper=...)]"
+
+_INSTEAD: Final = {
+    "watches": _WATCH,
+    "watch": _WATCH,
+    "source": "sources=[...]",
+    "for_": "the kind as the first argument",
+    "with_predicate": "predicate=...",
+    "max_concurrent_reconciles": "workers=...",
+    "concurrency": "workers=...",
+    "resync": "max_interval=...",
+}
+"""What to write for the words of the builder and of other frameworks."""
 
 
 def changed_config(config: ControllerConfig, changes: Mapping[str, Any]) -> ControllerConfig:

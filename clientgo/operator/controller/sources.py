@@ -251,9 +251,11 @@ class ControllerSources:
         if found:
             names = ", ".join(source.name for source in found)
             raise LookupError(f"{self._name} has several sources of {kind}: {names}; pass source=")
+        named = getattr(kind, "__name__", kind)
         raise LookupError(
-            f"{self._name} has no source of {getattr(kind, '__name__', kind)}; declare it with "
-            "owns(...) or watches(...)"
+            f"{self._name} has no source of {named}; declare it: owns=[{named}] for what it owns, "
+            f"sources=[watch({named}, mapper=...)] for other objects, and kind={named} for a "
+            "source of items"
         )
 
     def _primaries_of(self, source: KindSource) -> Any:
@@ -280,7 +282,8 @@ class ControllerSources:
     def _router_of(self, source: object) -> EventRouter:
         if not isinstance(source, Source):
             raise DeclarationError(
-                f"controller {self._name}: {source!r} is no source; subclass Source"
+                f"controller {self._name}: {source!r} is no source; write "
+                "sources=[watch(Kind, mapper=...)] for a kind, or subclass Source"
             )
         predicate, own_writes = source.predicate, None
         if isinstance(source, KindSource):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from clientgo.operator.errors import ConfigError
@@ -26,12 +26,22 @@ def check_settings(settings: Mapping[str, Any], declared: type[Any], owner: str)
             raise ConfigError(f"{owner}: {name} must be {_words(hints[name])}, not {value!r}")
 
 
-def check_names(names: Iterable[str], known: Collection[str], owner: str) -> None:
-    """Raise ``ConfigError`` for a setting that ``owner`` does not have, with what is near."""
+def check_names(
+    names: Iterable[str],
+    known: Collection[str],
+    owner: str,
+    instead: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Raise ``ConfigError`` for a setting that ``owner`` does not have, with what is near.
+
+    ``instead`` says what to write for names that other interfaces have.
+    """
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, 3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            if name in instead:
+                hint = f"; write {instead[name]}"
             raise ConfigError(f"{owner} has no setting {name!r}{hint}")
 
 

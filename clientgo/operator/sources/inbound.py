@@ -107,6 +107,11 @@ class InboundSource(Source):
         """Return the items of a primary."""
         return self._cache.items(key)
 
+    def read_once(
+        self, context: SourceContext, key: ObjectName, primary: Any | None
+    ) -> list[Any] | None:
+        return self._cache.items(key) if self._cached else None
+
     def _wake(self, key: ObjectName) -> None:
         with self._lock:
             started = self._started

@@ -32,9 +32,13 @@ class ItemCache:
         self._lock = threading.Lock()
         self._items: dict[ObjectName, dict[Hashable, Any]] = {}
 
+    def by_id(self, items: Iterable[Any]) -> dict[Hashable, Any]:
+        """Return items by their id; of those with the same id the last one."""
+        return {self._item_id(item): item for item in items}
+
     def replace(self, key: ObjectName, items: Iterable[Any]) -> bool:
         """Make these all items of a primary; return True if that is a change."""
-        found = {self._item_id(item): item for item in items}
+        found = self.by_id(items)
         with self._lock:
             before = self._items.get(key, {})
             self._items[key] = found

@@ -110,6 +110,15 @@ class Source(ABC):
         """Return what belongs to a primary."""
         raise LookupError(f"source {self.name} keeps nothing")
 
+    def read_once(
+        self, context: SourceContext, key: ObjectName, primary: Any | None
+    ) -> list[Any] | None:
+        """Return what belongs to a primary, without a start: for a run without a manager.
+
+        ``primary`` is None if it is gone. None means that only a source that runs knows.
+        """
+        return None
+
 
 class ThreadSource(Source):
     """A source that works in a thread of its own, which has a stop event of its own."""

@@ -36,9 +36,18 @@ class RunRecord:
     client: Client = field(repr=False)
     """Reads and changes the world of the run."""
 
+    def succeeded(self) -> RunRecord:
+        """Return the record. Raises ``AssertionError`` if the run failed, with its error."""
+        if self.error is not None:
+            raise AssertionError(f"the run failed: {self.error!r}") from self.error
+        return self
+
     @property
     def writes(self) -> list[str]:
-        """What was written, in short: ``patch gadgets/status default/a``."""
+        """What was written, in short: ``patch gadgets/status default/a``.
+
+        A run that failed before its first write has none too, see :meth:`succeeded`.
+        """
         return [str(action) for action in self.actions if action.verb not in READING]
 
     def get(self, kind: type[S], name: str, namespace: str = "default") -> S | None:

@@ -13,10 +13,10 @@ from __future__ import annotations
 import queue
 import socket
 import weakref
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Final
+from types import CoroutineType, MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.events_v1 import Event
@@ -42,10 +42,16 @@ from clientgo.testing.fake_clock import FakeClock
 from clientgo.testing.operator.run_record import RunRecord
 from clientgo.testing.operator.still_cache import StillCache
 from clientgo.testing.operator.still_server import StillServer
+from clientgo.testing.operator.still_source import still_sources
 from clientgo.testing.recording_transport import RecordingTransport
 
 if TYPE_CHECKING:
     from clientgo.operator.addons.coroutines import OperatorLoop
+
+Secondaries: TypeAlias = Mapping[Any, Sequence[Any]]
+"""Items by the kind or the name of their source."""
+
+_NOTHING: Final[Secondaries] = MappingProxyType({})
 
 MOST_PASSES: Final = 10
 """Passes that may follow each other immediately; more are a loop."""
@@ -56,17 +62,21 @@ def run_once(
     obj: Any,
     *,
     world: Sequence[Any] = (),
+    secondaries: Secondaries = _NOTHING,
     clock: FakeClock | None = None,
     **options: Any,
 ) -> RunRecord:
     """Create ``world`` and ``obj``, run the reconciler for ``obj``, tell what happened.
 
+    ``secondaries`` are the items of the sources that are no kinds of objects, by the kind or the
+    name of the source: ``{Account: [Account("a")]}``. A poll that is not among them is made once,
+    before the run. What another source knows that a test does not start, it has to be given.
     ``options`` are settings of the controller, as in ``@controller``. An ``obj`` with a deletion
     time is being deleted, held by its finalizers or by the controller's. Raises
     :class:`~clientgo.operator.errors.DeclarationError` for a reconciler that no manager would take,
     and :class:`~clientgo.meta.StatusError` for objects that the API server refuses.
     """
-    return next(_runs(reconciler, obj, world, clock or FakeClock(), options))
+    return next(_runs(reconciler, obj, world, secondaries, clock or FakeClock(), options))
 
 
 def replay(
@@ -75,17 +85,29 @@ def replay(
     *,
     times: int = 2,
     world: Sequence[Any] = (),
+    secondaries: Secondaries = _NOTHING,
     clock: FakeClock | None = None,
+    allow_errors: bool = False,
     **options: Any,
 ) -> list[RunRecord]:
     """Like :func:`run_once`, several times in the same world: an idempotent reconciler writes
-    nothing after the first, ``assert replay(...)[1].writes == []``."""
-    runs = _runs(reconciler, obj, world, clock or FakeClock(), options)
-    return [next(runs) for _ in range(times)]
+    nothing after the first, ``assert replay(...)[1].writes == []``.
+
+    Raises ``AssertionError`` if a run fails, because the writes of such a run show nothing;
+    ``allow_errors`` returns its record instead.
+    """
+    runs = _runs(reconciler, obj, world, secondaries, clock or FakeClock(), options)
+    records = (next(runs) for _ in range(times))
+    return [record if allow_errors else record.succeeded() for record in records]
 
 
 def _runs(
-    reconciler: object, obj: Any, world: Sequence[Any], clock: FakeClock, options: dict[str, Any]
+    reconciler: object,
+    obj: Any,
+    world: Sequence[Any],
+    secondaries: Secondaries,
+    clock: FakeClock,
+    options: dict[str, Any],
 ) -> Iterator[RunRecord]:
     declaration = _declaration(reconciler, obj, options)
     server = StillServer(clock.time)
@@ -94,7 +116,8 @@ def _runs(
     weakref.finalize(client, server.close)
     _define(server, client, declaration, (*world, obj))
     transport = RecordingTransport(server)
-    bench = _Bench(declaration, reconciler, client, Client(config, transport=transport), clock)
+    recorded = Client(config, transport=transport)
+    bench = _Bench(declaration, reconciler, client, recorded, clock, secondaries)
     for each in world:
         _create(client, each)
     key = bench.create_primary(obj)
@@ -113,6 +136,7 @@ class _Bench:
         client: Client,
         recorded: Client,
         clock: FakeClock,
+        secondaries: Secondaries,
     ) -> None:
         name = api_resource(declaration.primary).kind.lower()
         settings = {"name": name, **declaration.options}
@@ -143,9 +167,10 @@ class _Bench:
             manager.cache = cache
             shape.setup(manager)
         cache.start()
-        for source in self._controller.sources():
-            if not isinstance(source, KindSource):
-                self._controller.remove_source(source.name)
+        self._still = still_sources(self._controller.sources(), secondaries)
+        for source in self._still:
+            self._controller.remove_source(source.name)
+            self._controller.add_source(source)
 
     def create_primary(self, obj: Any) -> ObjectName:
         """Create the object of the run; delete it if it has a deletion timestamp."""
@@ -166,6 +191,9 @@ class _Bench:
         self._results.clear()
         controller.start_sources()
         try:
+            primary = controller.read_primary(key)
+            for source in self._still:
+                source.ask(key, primary)
             self._pass(key, state)
         finally:
             controller.stop_sources()

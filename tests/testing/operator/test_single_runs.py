@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from clientgo.api.core_v1 import ConfigMap
-from clientgo.meta import InvalidError, ObjectMeta, StatusError
+from clientgo.meta import InvalidError, ObjectMeta, ObjectName, StatusError
 from clientgo.operator import Context, Manager, Result, TerminalError, controller
 from clientgo.operator.addons.dependents import Dependent
+from clientgo.operator.addons.polling import poll
 from clientgo.operator.errors import DeclarationError, KindNotCachedError
+from clientgo.operator.sources import Sink, Source, SourceContext, inbound
 from clientgo.testing import FakeClock
 from clientgo.testing.operator import replay, run_once
 from tests.operator.world import Gadget, GadgetSpec, GadgetStatus, Part, Planet, Watcher, gadget
@@ -230,3 +234,177 @@ def test_a_reconciler_that_no_manager_takes_is_refused() -> None:
     """OP-TST-02"""
     with pytest.raises(DeclarationError):
         run_once(object(), gadget())
+
+
+@dataclass(frozen=True)
+class Account:
+    """Something outside the cluster."""
+
+    name: str
+
+
+class Reading:
+    """Labels the ConfigMap of its gadget with the accounts that it finds."""
+
+    source: str | None = None
+
+    def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None:
+        names = [each.name for each in ctx.secondaries(Account, source=self.source)]
+        ctx.client.create_or_update(config_map(names=",".join(names)))
+
+
+def names_read(reconciler: object, **arguments: Any) -> str:
+    """What the second run of a reconciler that is idempotent has read."""
+    record, again = replay(reconciler, gadget(), **arguments)
+    assert record.writes
+    assert again.writes == []
+    read = again.get(ConfigMap, "a")
+    assert read is not None
+    return str((read.data or {})["names"])
+
+
+def reading(*sources: Source) -> Reading:
+    @controller(Gadget, owns=[ConfigMap], sources=sources)
+    class ReadingThese(Reading): ...
+
+    return ReadingThese()
+
+
+A = ObjectName("default", "a")
+
+
+async def fetch_all_later() -> dict[ObjectName, list[Account]]:
+    return {A: [Account("x")]}
+
+
+async def fetch_later(_primary: Gadget) -> list[Account]:
+    return [Account("x")]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        lambda: poll(lambda: {A: [Account("x")]}, period=5, kind=Account),
+        lambda: poll(fetch_all_later, period=5, kind=Account),
+        lambda: poll(
+            lambda primary: ([Account("x")] * primary.spec.size, 3),
+            period=5,
+            per_resource=True,
+            kind=Account,
+        ),
+        lambda: poll(fetch_later, period=5, per_resource=True, kind=Account),
+    ],
+    ids=["all", "all in a coroutine", "each", "each in a coroutine"],
+)
+def test_a_poll_is_asked_once_and_read(source: Callable[[], Source]) -> None:
+    """OP-TST-02"""
+    before = threading.active_count()
+    assert names_read(reading(source())) == "x"
+    assert threading.active_count() == before
+
+
+def test_a_coroutine_reads_what_a_coroutine_polls() -> None:
+    """OP-TST-02: a manager has polled before, too."""
+
+    class Awaiting:
+        async def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None:
+            assert [each.name for each in ctx.secondaries(Account)] == ["x"]
+
+    source = poll(fetch_later, period=5, per_resource=True, kind=Account)
+    run_once(controller(Gadget, sources=[source])(Awaiting)(), gadget()).succeeded()
+
+
+def test_items_that_are_given_are_read_and_nothing_is_polled() -> None:
+    """OP-TST-02: of every sort of source, by its kind or by its name."""
+
+    def fetch() -> dict[ObjectName, list[Account]]:
+        raise AssertionError("polled, though its items are given")
+
+    given = [Account("y"), Account("z")]
+    polled = poll(fetch, period=5, kind=Account)
+    assert names_read(reading(polled), secondaries={Account: given}) == "y,z"
+    assert names_read(reading(polled), secondaries={"poll": given}) == "y,z"
+    assert names_read(reading(inbound(kind=Account)), secondaries={Account: given}) == "y,z"
+    assert names_read(reading(Own()), secondaries={Account: []}) == ""
+
+
+def test_what_was_put_into_a_source_is_read() -> None:
+    """OP-TST-02"""
+    source = inbound(cached=True, kind=Account)
+    source.put(A, Account("x"))
+    source.put(ObjectName("default", "b"), Account("y"))
+    assert names_read(reading(source)) == "x"
+
+
+class Own(Source):
+    """One that a project has written."""
+
+    name = "own"
+    kind = Account
+
+    def start(self, context: SourceContext, sink: Sink) -> None:
+        raise AssertionError("started in a single run")
+
+    def stop(self) -> None: ...
+
+
+def test_a_source_that_only_a_manager_can_start_says_that_it_has_to_be_given() -> None:
+    """OP-TST-02: what is not known is not taken for nothing."""
+
+    def fetch() -> dict[ObjectName, list[Account]]:
+        raise OSError("no route")
+
+    def never(_primary: Gadget) -> bool:
+        return False
+
+    excluded = poll(fetch_later, period=5, per_resource=True, when=never, kind=Account)
+    for source in (Own(), inbound(kind=Account), excluded):
+        error = run_once(reading(source), gadget()).error
+        assert "pass them, secondaries={Account: [...]}" in str(error)
+    failed = run_once(reading(poll(fetch, period=5, kind=Account)), gadget()).error
+    assert "no route" in str(failed)
+    assert isinstance(failed and failed.__cause__, OSError)
+
+
+def test_a_poll_that_fails_does_not_disturb_a_run_that_does_not_read_it() -> None:
+    """OP-TST-02"""
+
+    def fetch() -> dict[ObjectName, list[Account]]:
+        raise OSError("no route")
+
+    @controller(Gadget, owns=[ConfigMap], sources=[poll(fetch, period=5, kind=Account)])
+    class KeepingAndPolling(Keeping): ...
+
+    run_once(KeepingAndPolling(), gadget()).succeeded()
+
+
+def test_items_that_no_source_can_take_are_refused() -> None:
+    """OP-TST-02"""
+    two = [inbound(kind=Account, name="one"), inbound(kind=Account, name="two")]
+    for wanted, sources, key in (
+        ("no source with the kind or name Part", two, Part),
+        ("'one', 'two'", two, Account),
+        (r"pass objects in world=\[", two, ConfigMap),
+        ("no source with the kind or name 'three'", two, "three"),
+    ):
+        with pytest.raises(DeclarationError, match=wanted):
+            run_once(reading(*sources), gadget(), secondaries={key: []})
+    by_name = reading(*two)
+    by_name.source = "two"
+    assert names_read(by_name, secondaries={"two": [Account("y")]}) == "y"
+
+
+def test_a_failed_run_is_not_taken_for_one_that_writes_nothing() -> None:
+    """OP-TST-02"""
+
+    class Failing:
+        def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None:
+            raise ValueError("no")
+
+    with pytest.raises(AssertionError, match=r"the run failed: ValueError\('no'\)") as failed:
+        replay(Failing(), gadget())
+    assert isinstance(failed.value.__cause__, ValueError)
+    records = replay(Failing(), gadget(), allow_errors=True)
+    assert [repr(record.error) for record in records] == ["ValueError('no')"] * 2
+    with pytest.raises(AssertionError, match="the run failed"):
+        run_once(Failing(), gadget()).succeeded()
