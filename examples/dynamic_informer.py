@@ -2,7 +2,7 @@
 
 Run it with any name or short name of a resource::
 
-    clientgo apiserver --kubeconfig /tmp/kubeconfig -- python examples/dynamic_informer.py cm
+    clientgo apiserver --kubeconfig ./kubeconfig -- python examples/dynamic_informer.py cm
 
 Then create, change and delete some in another terminal. Press Ctrl-C to stop it.
 """

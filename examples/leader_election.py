@@ -2,8 +2,8 @@
 
 Start an API server, and then run this in two or three other terminals::
 
-    clientgo apiserver --kubeconfig /tmp/kubeconfig
-    KUBECONFIG=/tmp/kubeconfig python examples/leader_election.py
+    clientgo apiserver --kubeconfig ./kubeconfig
+    KUBECONFIG=./kubeconfig python examples/leader_election.py
 
 The leader prints a line every second, the others print who leads. Stop the leader with Ctrl-C:
 another starts immediately. Kill it with SIGKILL: another starts when the lease has expired, in less

@@ -2,9 +2,9 @@
 
 Shows a finalizer, conditions, leader election, health checks and metrics::
 
-    clientgo apiserver --kubeconfig /tmp/kubeconfig
-    KUBECONFIG=/tmp/kubeconfig python examples/teams.py --metrics :8080 --health :8081
-    kubectl --kubeconfig /tmp/kubeconfig apply -f examples/team.yaml
+    clientgo apiserver --kubeconfig ./kubeconfig
+    KUBECONFIG=./kubeconfig python examples/teams.py --metrics :8080 --health :8081
+    kubectl --kubeconfig ./kubeconfig apply -f examples/team.yaml
 """
 
 from __future__ import annotations

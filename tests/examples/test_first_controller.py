@@ -59,7 +59,9 @@ def _command_beginning(readme: str, text: str, directory: Path) -> str:
     block = rf"^```sh\n({re.escape(text)}.*?)^```"
     (command,) = re.findall(block, readme, re.DOTALL | re.MULTILINE)
     programs = f"{Path(sys.executable).parent}/"
-    command = command.replace("/tmp/", f"{directory}/").replace(".venv/bin/", programs)
+    command = command.replace("./kubeconfig", f"{directory}/kubeconfig").replace(
+        ".venv/bin/", programs
+    )
     if shutil.which("kubectl") is None:
         kubectl = f"{sys.executable} {Path(__file__).with_name('kubectl_apply.py')}"
         command = re.sub(r"^kubectl\b", kubectl, command)

@@ -19,7 +19,7 @@ from clientgo.util.text.terminal import CommandParser
 def configure(parser: CommandParser) -> None:
     """Add the command's options; ``run`` is what an invocation calls."""
     parser.show_examples(
-        "clientgo apiserver --kubeconfig /tmp/kubeconfig",
+        "clientgo apiserver --kubeconfig ./kubeconfig",
         "clientgo apiserver --workloads --nodes 5 --stages stages.yaml",
         "clientgo apiserver --data-dir ./cluster --authorization-mode=RBAC",
         statuses="0, stopped by Ctrl-C or SIGTERM; 1, it can't start; 2, wrong arguments",

@@ -241,3 +241,22 @@ def test_the_server_starts_without_what_it_does_not_need() -> None:
         "except SystemExit: sys.exit(', '.join(unneeded.intersection(sys.modules)) or 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_kubeconfig_is_not_written_through_a_link_that_others_can_make(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared, precious = tmp_path / "shared", tmp_path / "precious"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    precious.write_text("precious")
+    path = shared / "kubeconfig"
+    path.symlink_to(precious)
+
+    assert main(["apiserver", "--listen", "127.0.0.1:0", "--kubeconfig", str(path)]) == 1
+
+    assert capsys.readouterr().err == (
+        f"clientgo apiserver: can't write {path}: it leads through the link {path}, in a directory "
+        "that others can write; choose a path in a directory of your own\n"
+    )
+    assert precious.read_text() == "precious"
