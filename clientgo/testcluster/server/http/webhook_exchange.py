@@ -20,8 +20,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from clientgo.rest.transport.chunked import ChunkedDecoder
-
 _HEAD_LIMIT: Final = 1024 * 1024
 """Bytes of the status line and headers of an answer."""
 
@@ -146,6 +144,10 @@ async def _read_head(reader: asyncio.StreamReader) -> http.client.HTTPResponse:
 async def _read_body(
     reader: asyncio.StreamReader, answer: http.client.HTTPResponse, limit: int
 ) -> bytes:
+    from clientgo.rest.transport.chunked import (
+        ChunkedDecoder,
+    )  # loads a client, few servers need it
+
     chunks = ChunkedDecoder() if answer.chunked else None
     length = None if chunks is not None else answer.length
     body = bytearray()
