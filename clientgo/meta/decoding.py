@@ -16,8 +16,11 @@ import enum
 import functools
 import threading
 from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from uuid import UUID
 
 import msgspec
 from msgspec import Struct, structs
@@ -160,7 +163,13 @@ def _read_scalar(
     try:
         return msgspec.convert(value, bare, strict=strict)
     except msgspec.ValidationError as error:
+        if isinstance(value, str) and bare in _WRITTEN_AS_TEXT:
+            return value
         raise _refused(error, path) from error
+
+
+_WRITTEN_AS_TEXT: Final = (bytes, datetime, date, time, timedelta, Decimal, UUID)
+"""Of text that is none of these, the text is read."""
 
 
 def _missing(into: Any) -> Any:

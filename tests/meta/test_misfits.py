@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import enum
 from typing import Annotated, Any, Literal
 
@@ -47,6 +48,8 @@ class HouseSpec(Model):
     target: Annotated[int, Meta(le=3)] | Annotated[str, Meta(pattern="%$")] = 1
     part: Part | None = None
     count: Annotated[int, Meta(ge=1)] | None = None
+    digest: bytes = b""
+    built: datetime.date | None = None
 
 
 @resource(group="example.com", version="v1", plural="houses")
@@ -89,6 +92,8 @@ def decoded(kind: type[Any], spec: Any) -> Any:
         ("target", 7, "spec.target: Expected `int` <= 3"),
         ("target", "7", "spec.target: Expected `str` matching regex '%$'"),
         ("count", 0, "spec.count: Expected `int` >= 1"),
+        ("digest", "?", "spec.digest: Invalid base64 encoded string"),
+        ("built", "soon", "spec.built: Invalid RFC3339 encoded date"),
     ],
 )
 def test_a_value_that_breaks_a_rule_is_read_as_it_is(field: str, value: Any, said: str) -> None:
