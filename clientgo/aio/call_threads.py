@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
 from clientgo.util.copies import CopyableError, uncopyable
-from clientgo.util.process import SupervisedThread, ThreadStartError
+from clientgo.util.process import SupervisedThread, ThreadStartError, refuse_in_child
 from clientgo.util.wait import StopEvent, call_when_set
 
 T = TypeVar("T")
@@ -26,6 +26,9 @@ T = TypeVar("T")
 MOST_THREADS: Final = 32
 """More requests at a time than this do not make one process of Python faster, if the API server
 answers within 30 ms; 1,000 coroutines that write at once wait for their turn."""
+
+
+IN_CHILD: Final = "make event loops and awaiting clients in the child, after the fork"
 
 
 class CoroutineCancelledError(CopyableError, RuntimeError):
@@ -48,6 +51,7 @@ class CallThreads:
         self._threads: list[SupervisedThread] = []
         self._idle = 0
         self._stopped = False
+        refuse_in_child(self, f"{name} with its threads", "_changed", advice=IN_CHILD)
 
     async def call(
         self, function: Callable[[threading.Event], T], until: threading.Event | None = None

@@ -68,7 +68,11 @@ def awaiting(
 
 @uncopyable("it has connections to a server; make one in each process")
 class AsyncResourceClient(Awaiting[ResourceClient[T]], Generic[T]):
-    """A :class:`~clientgo.client.ResourceClient` whose calls await."""
+    """A :class:`~clientgo.client.ResourceClient` whose calls await.
+
+    ``get``, ``list``, ``create``, ``update``, ``update_status``, ``patch``, ``apply``,
+    ``apply_status``, ``delete``, ``delete_collection`` and ``exec`` have its arguments.
+    """
 
     get = awaiting(ResourceClient[T].get)
     list = awaiting(ResourceClient[T].list)
@@ -110,8 +114,8 @@ class AsyncResourceClient(Awaiting[ResourceClient[T]], Generic[T]):
 class AsyncClient(Awaiting[Client]):
     """A :class:`~clientgo.client.Client` whose calls await; an async context manager.
 
-    At its end it stops its threads; the client stays open. ``threads`` is how many requests are
-    under way at a time.
+    ``create``, ``update``, ``patch``, ``apply`` and ``delete`` have its arguments. At its end it
+    stops its threads; the client stays open. ``threads`` requests are under way at a time.
     """
 
     create = awaiting(Client.create)

@@ -16,10 +16,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
-from clientgo.aio.call_threads import MOST_THREADS, CallThreads, CoroutineCancelledError
+from clientgo.aio.call_threads import (
+    IN_CHILD,
+    MOST_THREADS,
+    CallThreads,
+    CoroutineCancelledError,
+)
 from clientgo.aio.watchdog import LoopWatchdog
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, refuse_in_child
 from clientgo.util.wait import Registration, call_when_set
 
 T = TypeVar("T")
@@ -59,6 +64,7 @@ class EventLoop:
         self._thread: SupervisedThread | None = None
         self._watchdog: LoopWatchdog | None = None
         self._stopped = False
+        refuse_in_child(self, f"the event loop of {name}", "_lock", advice=IN_CHILD)
 
     def start(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from clientgo.aio import AsyncClient, EventLoop
 from clientgo.api.core_v1 import ConfigMap, Pod
 from clientgo.cache import Lister, SharedIndexInformer
 from clientgo.client import Client, ResourceListWatch
@@ -232,6 +234,25 @@ def test_an_event_broadcaster_of_the_parent_fails_in_the_child() -> None:
         answer = in_child(lambda: broadcaster.publish(event("m")))
 
     assert answer.startswith("ForkedProcessError: the queue of events")
+
+
+def test_what_awaits_in_the_parent_fails_in_the_child() -> None:
+    async def nothing() -> None: ...
+
+    loop = EventLoop("jobs")
+    loop.run("begin", nothing())
+    requests = AsyncClient(Client("http://127.0.0.1:1"))
+    answers = in_children(
+        [
+            lambda: loop.run("again", nothing()),
+            lambda: asyncio.run(requests.resource(Pod).get("a")),
+        ]
+    )
+
+    assert answers[0].startswith("ForkedProcessError: the event loop of jobs was made in process")
+    assert answers[1].startswith("ForkedProcessError: async-client with its threads was made in")
+    loop.run("go on", nothing())
+    assert loop.stop() == []
 
 
 def test_children_of_a_client_use_connections_of_their_own() -> None:
