@@ -48,6 +48,13 @@ def call(
         client.close()
 
 
+def test_the_scheme_of_an_address_is_in_any_case(tmp_path: Path) -> None:
+    with TLSServer(SERVER, tmp_path) as server:
+        server.on("*", answer_json({"kind": "AdmissionReview"}))
+
+        assert call(server.url.replace("https", "HTTPS")) == {"kind": "AdmissionReview"}
+
+
 def drip(data: bytes) -> Script:
     """Send the bytes one by one, again and again, until the client closes the connection."""
 

@@ -6,15 +6,17 @@ Upstream: apiserver ``pkg/util/webhook/validation.go``.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
 from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.server.resources.names import DNS_SUBDOMAIN
 from clientgo.util.certificates import client_context
+from clientgo.util.text.request_uri import RequestURIError, parse_request_uri
 
 _FORM = "; desired format: https://host[/path]"
+_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def validate_client_config(config: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -38,27 +40,22 @@ def validate_ca_bundle(bundle: str, path: str) -> list[FieldError]:
 
 
 def _validate_url(url: str, path: str) -> list[FieldError]:
+    text, _, fragment = url.partition("#")
     try:
-        parts = urlsplit(url)
-        _ = parts.port  # raises for one that is no number
-    except ValueError as error:
+        # A relative address has neither a scheme nor a host, which is reported below.
+        uri = parse_request_uri(text if _ABSOLUTE.match(text) else f"/{text}")
+    except RequestURIError as error:
         return [FieldError.required(path, f"url must be a valid URL: {error}{_FORM}")]
-    return [
-        FieldError.invalid(path, shown, detail)
-        for wrong, shown, detail in _url_checks(parts)
-        if wrong
-    ]
-
-
-def _url_checks(parts: SplitResult) -> list[tuple[bool, str, str]]:
-    user, at, host = parts.netloc.rpartition("@")
-    return [
-        (parts.scheme != "https", parts.scheme, f"'https' is the only allowed URL scheme{_FORM}"),
-        (not host, host, f"host must be specified{_FORM}"),
+    authority = text.partition("?")[0].partition("//")[2].partition("/")[0]
+    user, at, _ = authority.rpartition("@")
+    checks = [
+        (uri.scheme != "https", uri.scheme, f"'https' is the only allowed URL scheme{_FORM}"),
+        (not uri.host, uri.host, f"host must be specified{_FORM}"),
         (bool(at), user, "user information is not permitted in the URL"),
-        (bool(parts.fragment), parts.fragment, "fragments are not permitted in the URL"),
-        (bool(parts.query), parts.query, "query parameters are not permitted in the URL"),
+        (bool(fragment), fragment, "fragments are not permitted in the URL"),
+        (bool(uri.query), uri.query, "query parameters are not permitted in the URL"),
     ]
+    return [FieldError.invalid(path, shown, detail) for wrong, shown, detail in checks if wrong]
 
 
 def _validate_service(service: Mapping[str, Any], path: str) -> list[FieldError]:

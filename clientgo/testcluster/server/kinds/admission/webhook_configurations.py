@@ -8,6 +8,7 @@ from __future__ import annotations
 from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.server.kinds.admission.selectors import selector_errors
 from clientgo.testcluster.server.kinds.builtin_strategies import BuiltinStrategy
+from clientgo.testcluster.server.resources.webhook_addresses import validate_client_config
 from clientgo.testcluster.server.storage.storage import Object
 
 
@@ -45,22 +46,12 @@ def validate_webhooks(configuration: Object) -> list[FieldError]:
         if name in seen:
             errors.append(FieldError.duplicate(f"{path}.name", name))
         seen.add(name)
-        errors += _validate_client_config(webhook.get("clientConfig", {}), f"{path}.clientConfig")
+        errors += validate_client_config(webhook.get("clientConfig", {}), f"{path}.clientConfig")
         errors += _validate_choices(webhook, path)
         errors += selector_errors(webhook, path, "namespaceSelector", "objectSelector")
         for position, condition in enumerate(webhook.get("matchConditions", ())):
             errors += _validate_condition(condition, f"{path}.matchConditions[{position}]")
     return errors
-
-
-def _validate_client_config(config: Object, path: str) -> list[FieldError]:
-    url, service = config.get("url"), config.get("service")
-    if (url is None) == (service is None):
-        detail = "exactly one of url or service is required"
-        return [FieldError.required(path, detail)]
-    if url is not None and not url.startswith("https://"):
-        return [FieldError.invalid(f"{path}.url", url, "'https' is the only allowed URL scheme")]
-    return []
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
