@@ -145,6 +145,9 @@ class Channels:
         self._writer.close()
 
     async def _flush(self) -> None:
+        if self._reader.at_eof() or self._writer.is_closing():
+            # A write over TLS would be logged, or fail in another way.
+            raise ConnectionResetError("the client is gone")
         for data in self._websocket.data_to_send():
             self._writer.write(data)
         await self._writer.drain()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import http.client
+import logging
 import socket
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -137,6 +140,30 @@ def test_a_failing_program_is_logged_and_reported(
     with Client(server.kubeconfig) as client, pytest.raises(Exception, match="container: a bug"):
         client.resource(Pod).namespace("default").exec("web-0", ["a"])
     assert "a program of a pod failed" in caplog.text
+
+
+def test_a_program_that_writes_on_after_a_client_has_gone_is_no_failure(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ended = threading.Event()
+
+    def program(process: PodProcess) -> int:
+        try:
+            while True:
+                process.write(b"more")
+        finally:
+            ended.set()
+
+    with EmbeddedAPIServer(secure=True) as server, Client(server.kubeconfig) as client:
+        client.create({"apiVersion": "v1", "kind": "Pod", **pod()}, namespace="default")
+        server.provide_programs(PodPrograms(exec=program))
+        for _ in range(20):
+            ended.clear()
+            with client.resource(Pod).namespace("default").start_exec("web-0", ["a"]) as running:
+                running.read()
+            assert ended.wait(60)
+    gc.collect()  # of tasks whose failure was not looked at
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_a_stopped_server_ends_its_streams(api: Api) -> None:
