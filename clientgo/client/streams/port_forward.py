@@ -4,7 +4,7 @@ Promises: each connection is a stream of its own, so a slow one does not delay o
 refuses is an error of that connection alone.
 
 Does not tell a pod that a client has sent everything: a WebSocket to a port has no half-close. Its
-connection ends when the pod ends it, or 30 seconds later. Upstream: client-go
+connection ends when the pod ends it, or after a second without an answer. Upstream: client-go
 ``tools/portforward``, which tunnels SPDY instead.
 """
 
@@ -34,11 +34,11 @@ _PORT_BYTES: Final = 2
 """The first bytes of each channel are the number of the port."""
 
 _MOST_CONNECTIONS: Final = 100
-"""Connections at a time, each with two threads; more are closed."""
+"""Connections at a time, each with two threads; more wait in the queue of the system."""
 
 
-_ANSWER_TIME: Final = 30.0
-"""Seconds from the end of what a client sends to the end of its connection."""
+_QUIET_TIME: Final = 1.0
+"""Seconds without an answer after which a connection ends whose client sends no more."""
 
 _PAUSE: Final = 1.0
 """Seconds before the next connection is taken when the system has no room for one."""
@@ -59,6 +59,8 @@ class PortStream(ChannelStream):
     def __init__(self, channels: ChannelSocket) -> None:
         super().__init__(channels)
         self._to_skip = {_DATA: _PORT_BYTES, _ERROR: _PORT_BYTES}
+        self.received = 0
+        """Bytes so far."""
 
     def receive(self, timeout: float | None = None) -> bytes:
         """Return what comes next; empty at the end. Blocks, at most ``timeout`` seconds.
@@ -75,6 +77,7 @@ class PortStream(ChannelStream):
                 text = data.decode(errors="replace").strip()
                 raise PortForwardError(*self._channels.request, text)
             if data and channel == _DATA:
+                self.received += len(data)
                 return data
         return b""
 
@@ -100,7 +103,7 @@ class PortForward:
     ) -> None:
         self._connect = connect
         self._stop = StopEvent()
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._threads: set[threading.Thread] = set()
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, local_port), family=family)
@@ -111,15 +114,16 @@ class PortForward:
         self._acceptor = SupervisedThread.started(
             self._accept, name="port-forward", then="no more connections are forwarded"
         )
-        self._registrations = [call_when_set(self._stop, lambda: self._waker.send(b"x"))]
+        self._registrations = [call_when_set(self._stop, self._wake)]
         if stop is not None:
             self._registrations.append(call_when_set(stop, self._stop.set))
 
     def close(self) -> None:
         """End all connections, and return when the threads have ended. Idempotent."""
         self._stop.set()
-        with self._lock:
-            threads = [self._acceptor, *self._threads]
+        self._acceptor.join()
+        with self._changed:
+            threads = list(self._threads)
         for thread in threads:
             thread.join()
         for registration in self._registrations:
@@ -133,22 +137,32 @@ class PortForward:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _wake(self) -> None:
+        self._waker.send(b"x")
+        with self._changed:
+            self._changed.notify_all()
+
     def _accept(self) -> None:
         with selectors.DefaultSelector() as arrivals:
             arrivals.register(self._listener, selectors.EVENT_READ)
             arrivals.register(self._wakeup, selectors.EVENT_READ)
-            while arrivals.select() and not self._stop.is_set():
+            while self._waits_for_room() and arrivals.select() and not self._stop.is_set():
                 try:
                     self._take(self._listener.accept()[0])
                 except (OSError, ThreadStartError) as error:
                     _log.warning("Port %s takes no connection: %s", self.local_port, error)
                     self._stop.wait(_PAUSE)
 
+    def _waits_for_room(self) -> bool:
+        """Wait until one more connection may be open; return False after a stop."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._stop.is_set() or len(self._threads) < _MOST_CONNECTIONS
+            )
+        return not self._stop.is_set()
+
     def _take(self, client: socket.socket) -> None:
-        with self._lock:
-            if len(self._threads) >= _MOST_CONNECTIONS:
-                client.close()
-                raise OSError(f"there are {_MOST_CONNECTIONS}, which is the most")
+        with self._changed:  # the thread ends after it was added
             thread = SupervisedThread.started(
                 self._serve,
                 args=(client,),
@@ -181,16 +195,19 @@ class PortForward:
         except (TransportError, StatusError, OSError) as error:
             _log.warning("A connection to port %s was not forwarded: %s", self.local_port, error)
         finally:
-            with self._lock:
+            with self._changed:
                 self._threads.discard(threading.current_thread())
+                self._changed.notify_all()
 
 
 def _send_all(client: socket.socket, stream: PortStream, ended: threading.Event) -> None:
-    """Send what the client sends; after its end, give the pod some time to answer."""
+    """Send what the client sends; after its end, go on while the pod answers."""
     try:
         while data := client.recv(PIECE):
             stream.send(data)
-        ended.wait(_ANSWER_TIME)
+        before = -1
+        while not ended.wait(_QUIET_TIME) and stream.received > before:
+            before = stream.received
     except (OSError, TransportError) as error:
         _log.debug("%s", error)  # the other direction reports it
     stream.stop()

@@ -130,30 +130,34 @@ def test_large_data_flows_both_ways_at_the_same_time(pods: Pods) -> None:
 
 
 def test_a_client_that_has_sent_everything_gets_its_answer(
-    server: EmbeddedAPIServer, pods: Pods
+    server: EmbeddedAPIServer, pods: Pods, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """As long as parts of it come before the quiet time is over."""
+    monkeypatch.setattr(port_forward, "_QUIET_TIME", 1.0)
     half_closed = threading.Event()
 
     def program(connection: PodConnection) -> None:
         question = connection.read()
         assert half_closed.wait(60)
-        connection.write(question.upper())
+        for letter in question:
+            connection.closed.wait(0.15)  # longer than the quiet time, all in all
+            connection.write(bytes([letter]).upper())
 
     server.provide_programs(PodPrograms(port=program))
     with (
         pods.port_forward("web-0", 80) as forward,
         socket.create_connection((forward.host, forward.local_port)) as client,
     ):
-        client.sendall(b"question")
+        client.sendall(b"questions")
         client.shutdown(socket.SHUT_WR)
         half_closed.set()
-        assert client.makefile("rb").read() == b"QUESTION"
+        assert client.makefile("rb").read() == b"QUESTIONS"
 
 
 def test_a_client_that_is_gone_ends_the_connection_to_the_pod(
     server: EmbeddedAPIServer, pods: Pods, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(port_forward, "_ANSWER_TIME", 0.01)
+    monkeypatch.setattr(port_forward, "_QUIET_TIME", 0.01)
     ended = threading.Event()
 
     def program(connection: PodConnection) -> None:
@@ -235,21 +239,31 @@ def test_a_stop_ends_a_handshake_that_waits(scripted: ScriptedServer, scripted_p
         assert client.recv(1) == b""
 
 
-def test_there_are_not_more_connections_than_the_limit(
-    pods: Pods, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_more_connections_than_the_limit_wait(pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(port_forward, "_MOST_CONNECTIONS", 1)
-    monkeypatch.setattr(port_forward, "_PAUSE", 0.0)
+    monkeypatch.setattr(port_forward, "_QUIET_TIME", 0.0)
     with pods.port_forward("web-0", 5432) as forward:
         address = (forward.host, forward.local_port)
-        with socket.create_connection(address) as first:
-            first.sendall(b"1")
-            assert first.recv(1) == b"1"
-            with socket.create_connection(address) as second:
-                assert second.recv(1) == b""
-            first.sendall(b"2")
-            assert first.recv(1) == b"2"
-    assert "there are 1, which is the most" in caplog.text
+        first, second = (socket.create_connection(address) for _ in range(2))
+        with second:
+            with first:
+                for client in (first, second):
+                    client.sendall(b"1")
+                assert first.recv(1) == b"1"
+                second.settimeout(0.05)
+                with pytest.raises(TimeoutError):
+                    second.recv(1)
+            second.settimeout(60)
+            assert second.recv(1) == b"1"
+
+
+def test_a_stop_ends_the_wait_for_room(pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(port_forward, "_MOST_CONNECTIONS", 0)
+    with (
+        pods.port_forward("web-0", 5432) as forward,
+        socket.create_connection((forward.host, forward.local_port)),
+    ):
+        forward.close()
 
 
 def test_a_taken_local_port_is_an_error(pods: Pods) -> None:
