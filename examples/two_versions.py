@@ -1,7 +1,7 @@
 """A kind in two versions: a conversion webhook lets old and new clients work on the same objects.
 
 ``python -m examples.two_versions --demo`` runs on an API server of its own. In a cluster, webhooks
-are called through a Service: ``clientgo operator gen manifests`` writes what that needs.
+are called through a Service: ``clientgo operator gen all`` writes what that needs.
 """
 
 from __future__ import annotations

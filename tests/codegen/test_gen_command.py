@@ -14,7 +14,7 @@ from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.client import Client
 from clientgo.codegen.crd import custom_resource_definition
 from clientgo.codegen.manifests import manifest_text
-from clientgo.meta import ObjectMeta
+from clientgo.meta import Codec, ObjectMeta
 from clientgo.rest import load_config
 from clientgo.testcluster.server import EmbeddedAPIServer
 from sample_controller.types import Foo
@@ -39,6 +39,55 @@ def test_types_of_a_definition_are_written_to_a_file(crd: Path, tmp_path: Path) 
     assert (
         custom_resource_definition(kind)["metadata"] == yaml.safe_load(crd.read_text())["metadata"]
     )
+
+
+_AMBIGUOUS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: foos.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Foo, plural: foos}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            default: {}
+            properties:
+              operator: {type: string, enum: [=, "!=", <<], default: =}
+              day: {type: string, format: date, default: 2024-01-02}
+              instant: {type: string, format: date-time, default: 2024-01-02T03:04:05Z}
+              clock: {type: string, default: 12:30}
+              most: {type: integer, enum: [1e3, 0o17], default: 1e3}
+              text: {type: string, enum: ["1e3", "y", "2024-01-02"], default: "1e3"}
+              days: {type: object, additionalProperties: {type: string}, default: {a: 2024-01-02}}
+"""
+
+
+def test_a_definition_is_read_as_kubernetes_reads_it(tmp_path: Path) -> None:
+    """Dates and times of day are text, ``=`` is text, and ``1e3`` is a number."""
+    (tmp_path / "crd.yaml").write_text(_AMBIGUOUS)
+    out = tmp_path / "foo.py"
+
+    assert main(["gen", "types", "--crd", str(tmp_path / "crd.yaml"), "--out", str(out)]) == 0
+
+    (kind,) = load(out.read_text()).RESOURCES
+    defaults = Codec(kind).decode(b"{}").spec
+    assert (defaults.operator, defaults.day, defaults.clock) == ("=", "2024-01-02", "12:30")
+    assert (defaults.instant, defaults.most, defaults.text) == ("2024-01-02T03:04:05Z", 1000, "1e3")
+    (version,) = custom_resource_definition(kind)["spec"]["versions"]
+    fields = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    assert fields["operator"]["enum"] == ["=", "!=", "<<"]
+    assert fields["most"]["enum"] == [1000, 15]
+    assert fields["text"]["enum"] == ["1e3", "y", "2024-01-02"]
+    assert fields["days"]["default"] == {"a": "2024-01-02"}
 
 
 def test_without_a_file_the_types_are_printed(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import codeop
 import importlib.util
+import itertools
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import textwrap
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -182,18 +184,28 @@ def _exists(words: list[str]) -> bool:
 
 def _is_a_command(arguments: list[str]) -> bool:
     """Return True if ``clientgo`` has this command: its help can be shown."""
-    known = []
-    for word in arguments:
-        if not re.fullmatch(r"[a-z-]+", word) or word.startswith("-"):
-            break
-        known.append(word)
-    for length in range(len(known), 0, -1):
-        try:
-            main([*known[:length], "--help"])
-        except SystemExit as end:
-            if not end.code:
-                return True
+    known = list(itertools.takewhile(lambda word: re.fullmatch(r"[a-z][a-z-]*", word), arguments))
+    try:
+        main([*known, "--help"])
+    except SystemExit as end:
+        return not end.code
     return not known
+
+
+def _named_in_text() -> Iterator[tuple[str, str]]:
+    """The commands that pages, docstrings and comments name, with their files."""
+    sources = [
+        file for folder in ("clientgo", "examples") for file in (ROOT / folder).rglob("*.py")
+    ]
+    for file in [*pages(), *sources]:
+        for found in re.finditer(r"`clientgo ([a-z][^`]*)`", file.read_text(encoding="utf-8")):
+            yield str(file.relative_to(ROOT)), found[1]
+
+
+def test_commands_in_text_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    for place, command in _named_in_text():
+        assert _is_a_command(command.split()), f"{place}: clientgo {command}"
+    capsys.readouterr()
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.mark == "run"], ids=_id)
