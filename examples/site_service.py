@@ -4,7 +4,7 @@
 controller asks each site for its status, up to 200 at the same time, and writes it. One SIGTERM
 ends both.
 
-``python -m examples.site_service 8080`` runs on the cluster of your kubeconfig;
+``python -m examples.site_service`` runs on the cluster of your kubeconfig, on port 8080;
 ``python -m examples.site_service --demo`` runs on an API server of its own.
 """
 
@@ -117,19 +117,17 @@ async def ask(port: int) -> str:
     return answer.partition("\r\n\r\n")[2]
 
 
+def say_where(port: int) -> None:
+    print(f"listening on port {port}", flush=True)
+
+
 if __name__ == "__main__":
     with stop_on_signals() as stopped:
         if sys.argv[1:] == ["--demo"]:
             with DemoServer(1) as site, embedded(Site) as embedded_client:
                 asyncio.run(demo(embedded_client, stopped, site.url))
         else:
+            port = int(sys.argv[1]) if len(sys.argv) > 1 else 8080
             with Client() as your_client:
                 install_definitions(your_client, definitions_of([Site]))
-                asyncio.run(
-                    serve(
-                        your_client,
-                        stopped,
-                        int(sys.argv[1]),
-                        lambda port: print(f"listening on port {port}", flush=True),
-                    )
-                )
+                asyncio.run(serve(your_client, stopped, port, say_where))

@@ -121,11 +121,11 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     the context variables of the thread. Raises what it raises, :class:`CoroutineCancelledError` if
     it was cancelled, and RuntimeError if the loop is closed or would wait for itself.
     """
-    loop = asyncio.get_running_loop()
+    loop, thread = asyncio.get_running_loop(), threading.get_ident()
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        if asyncio._get_running_loop() is loop:
+        if threading.get_ident() == thread:
             raise RuntimeError(f"{function}: a coroutine must await, not wait for its own loop")
         coroutine = function(*args, **kwargs)
         try:

@@ -33,6 +33,7 @@ from clientgo.testing import FakeClient, FakeSource
 from clientgo.util.wait import StopEvent
 from clientgo.workqueue import RateLimitingQueue
 from clientgo.workqueue import run_workers as run_worker_threads
+from tests.background import Background
 from tests.cache.running import running as running_informer
 
 LIMIT = 60.0
@@ -278,7 +279,7 @@ def test_a_blocking_function_never_waits_for_what_cannot_come() -> None:
 
     function = run(main())
     with pytest.raises(RuntimeError, match="closed"):
-        function()
+        Background(function).result()
 
 
 def test_what_blocks_the_loop_of_the_program_is_reported(
