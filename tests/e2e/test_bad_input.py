@@ -87,5 +87,5 @@ def test_a_resource_that_is_installed_late_is_waited_for(
         world.foos.create(new_foo("a"))
 
         world.eventually(lambda: world.deployment("a"))
-    missing = [record for record in caplog.records if "needs its CRD" in record.getMessage()]
+    missing = [record for record in caplog.records if "is not served" in record.getMessage()]
     assert len(missing) == 1

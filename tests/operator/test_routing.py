@@ -41,6 +41,10 @@ class Triggers:
 
     def __init__(self) -> None:
         self.seen: list[tuple[ObjectName, int]] = []
+        self.changed: list[ObjectName] = []
+
+    def note_change(self, key: ObjectName) -> None:
+        self.changed.append(key)
 
     def trigger(self, key: ObjectName, priority: int = 0, *, after: float = 0.0) -> None:
         self.seen.append((key, priority))
@@ -122,6 +126,18 @@ def test_what_happens_before_the_workers_start_can_wait(event: Any, priority: in
     routing.router.enqueue(A)
     routing.router.enqueue(A, priority=5)
     assert routing.queue.seen == [(A, priority), (A, LOW_PRIORITY), (A, 5)]
+    assert routing.queue.changed == [A]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [CreateEvent(part("a"), initial=True), UpdateEvent(part("a"), part("a"), resync=True)],
+)
+def test_what_is_only_listed_is_no_change(event: Any) -> None:
+    """OP-CTL-06"""
+    routing = Routing()
+    routing.router.emit(event)
+    assert routing.queue.changed == []
 
 
 class Broken(Predicate):

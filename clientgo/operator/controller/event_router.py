@@ -133,6 +133,8 @@ class EventRouter:
         for key, priority in keys.items():
             if not self._is_watched(key):
                 continue
+            if not _is_repeated(event):
+                self._queue.note_change(key)
             trigger = partial(self._queue.trigger, key, priority or usual)
             if self._own_writes is None:
                 trigger()
@@ -285,9 +287,15 @@ def _priority_of(event: ChangeEvent, *, has_started: bool) -> int:
     """
     if isinstance(event, UpdateEvent) and event.resync:
         return LOW_PRIORITY
-    is_initial = isinstance(event, CreateEvent) and event.initial
-    if has_started and not is_initial:
+    if has_started and not _is_repeated(event):
         return 0
     if isinstance(event, CreateEvent | UpdateEvent) and metadata_of(event.obj).deletion_timestamp:
         return 0
     return LOW_PRIORITY
+
+
+def _is_repeated(event: ChangeEvent) -> bool:
+    """Return True if an event says what is there, and not that something has changed."""
+    if isinstance(event, CreateEvent):
+        return event.initial
+    return isinstance(event, UpdateEvent) and event.resync

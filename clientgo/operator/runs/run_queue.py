@@ -88,6 +88,8 @@ class RunQueue:
             ageing=_AGEING, fair_by=fair_by, name=name, metrics=metrics, clock=clock
         )
         self._workers: Workers | None = None
+        self._changed: dict[ObjectName, None] = {}
+        """Objects that changed before the start, the newest change last."""
         self._paused = False
         self._held: Callable[[ObjectName], bool] | None = None
         self._parked: dict[ObjectName, None] = {}
@@ -111,6 +113,14 @@ class RunQueue:
             else:
                 state.trigger_at(instant(now + after), priority)
             self._schedule_locked(key, state, now)
+
+    def note_change(self, key: ObjectName) -> None:
+        """Note that an object has changed. Of what waits at the start the newest change runs first:
+        the last leader may not have seen it."""
+        if not self.has_started:
+            with self._lock:
+                self._changed.pop(key, None)
+                self._changed[key] = None
 
     def wrote_itself(self, key: ObjectName, version: str) -> tuple[int, float]:
         """Ask for a run because of the event of a write that the last run made.
@@ -193,6 +203,7 @@ class RunQueue:
                 if threads is None
                 else AsyncWorkers(self, work, threads, at_a_time=workers)
             )
+            self._list_again_locked()
             made.start()
             self._workers = made
 
@@ -345,6 +356,18 @@ class RunQueue:
             self._queue.unschedule(key)
         else:
             self._queue.schedule(key, following[0], priority=following[1])
+
+    def _list_again_locked(self) -> None:
+        """List what waits as if it had come now, the newest change first: it gains nothing by
+        having waited."""
+        while len(self._queue):
+            key, _ = self._queue.get()
+            self._queue.done(key)
+        changed, self._changed = self._changed, {}
+        now = self._clock.monotonic()
+        for key in dict.fromkeys((*reversed(changed), *self._states)):
+            if key in self._states:
+                self._schedule_locked(key, self._states[key], now)
 
     def _must_wait_locked(self, key: ObjectName) -> bool:
         return self._paused or (self._held is not None and self._held(key))

@@ -103,16 +103,51 @@ def test_the_important_comes_first_and_equals_in_their_order(
 def test_waiting_counts_so_that_nothing_starves(engine: Callable[..., Engine]) -> None:
     """OP-QUE-04: a minute of waiting is worth a hundred levels of priority; nine of ten turns are
     for what is no background work all the same."""
-    queue = engine()
+    go_on = threading.Event()
+
+    def wait(run: Run) -> None:
+        assert go_on.wait(30)
+        run.succeeded()
+
+    queue = engine(wait)
+    queue.queue.trigger(A)
+    queue.start()
+    queue.clock.wait_for(lambda: queue.queue.statistics().running == 1)
     queue.queue.trigger(ObjectName("", "patient"), LOW)
     queue.queue.trigger(ObjectName("", "important"), 10)
     queue.clock.step(61)
     for number in range(10):
         queue.queue.trigger(ObjectName("", f"late {number}"), 0)
-    queue.start().settle()
-    names = [name for _, name in queue.runs]
+    go_on.set()
+    queue.settle()
     late = [f"late {number}" for number in range(10)]
-    assert names == ["important", *late[:8], "patient", *late[8:]]
+    names = [name for _, name in queue.runs]
+    assert names == [A.name, "important", *late[:8], "patient", *late[8:]]
+
+
+def test_what_changed_shortly_before_the_start_comes_before_what_has_waited_long(
+    engine: Callable[..., Engine],
+) -> None:
+    """OP-CTL-06: the newest first, and all of it after what happens from the start on."""
+    queue = engine()
+    for name, wait in (("old", 100.0), ("recent", 10.0), ("newer", 1.0), ("newest", 0.0)):
+        queue.queue.trigger(ObjectName("", name), LOW)
+        queue.queue.note_change(ObjectName("", name))
+        queue.clock.step(wait)
+    for name in ("listed", "gone"):
+        queue.queue.trigger(ObjectName("", name), LOW)
+    queue.queue.note_change(ObjectName("", "gone"))
+    queue.queue.forget_if(lambda key: key.name == "gone")
+    queue.queue.trigger(ObjectName("", "edited"), 0)
+    queue.start().settle()
+    assert [name for _, name in queue.runs] == [
+        "edited",
+        "newest",
+        "newer",
+        "recent",
+        "old",
+        "listed",
+    ]
 
 
 def test_what_is_held_waits_and_the_rest_goes_on(engine: Callable[..., Engine]) -> None:
