@@ -19,7 +19,7 @@ from msgspec import Meta
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
-from clientgo.meta import Model, ObjectMeta, Resource, resource
+from clientgo.meta import Model, ObjectMeta, Resource, deep_copy, resource
 from clientgo.meta.markers import AGE, CustomResource, PrinterColumn
 from clientgo.operator import Context, Manager, Result, controller
 from clientgo.operator.status import ObservedGeneration
@@ -42,7 +42,7 @@ class DiskStatus(ObservedGeneration):
 class OldDiskSpec(Model):
     """How large the disk is: ``10Gi``."""
 
-    size: Annotated[str, Meta(pattern=r"^[0-9]{1,6}Gi$")]
+    size: Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]{0,5})Gi$")]
 
 
 @CustomResource(columns=(PrinterColumn("Size", ".spec.size"), AGE))
@@ -57,7 +57,7 @@ class OldDisk(Resource):
 class DiskSpec(Model):
     """How large the disk is, as a number that can be compared; and how fast."""
 
-    gigabytes: int
+    gigabytes: Annotated[int, Meta(ge=0, le=999_999)]
     tier: str = "standard"
 
 
@@ -79,19 +79,21 @@ class DiskConverter:
     """Converts both ways; what one version cannot say, an annotation keeps."""
 
     def to_hub(self, spoke: OldDisk) -> Disk:
-        annotations = dict(spoke.metadata.annotations)
+        metadata = deep_copy(spoke.metadata)
+        annotations = dict(metadata.annotations)
         spec = DiskSpec(
             gigabytes=int(spoke.spec.size.removesuffix("Gi")),
             tier=annotations.pop(TIER, "standard"),
         )
-        metadata = ObjectMeta(labels=spoke.metadata.labels, annotations=annotations)
+        metadata.annotations = annotations
         return Disk(metadata=metadata, spec=spec, status=spoke.status)
 
     def from_hub(self, hub: Disk) -> OldDisk:
-        annotations = dict(hub.metadata.annotations)
+        metadata = deep_copy(hub.metadata)
+        annotations = dict(metadata.annotations)
         if hub.spec.tier != "standard":
             annotations[TIER] = hub.spec.tier
-        metadata = ObjectMeta(labels=hub.metadata.labels, annotations=annotations)
+        metadata.annotations = annotations
         spec = OldDiskSpec(size=f"{hub.spec.gigabytes}Gi")
         return OldDisk(metadata=metadata, spec=spec, status=hub.status)
 

@@ -15,8 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from clientgo.testing.operator.conversion_fuzz import roundtrip
     from clientgo.testing.operator.fake_cluster import FakeCluster
-    from clientgo.testing.operator.roundtrip import roundtrip
     from clientgo.testing.operator.run_record import RunRecord
     from clientgo.testing.operator.running_managers import running
     from clientgo.testing.operator.single_runs import replay, run_once
@@ -47,9 +47,9 @@ _HOMES = {
     "eventually": "clientgo.testing.operator.waiting",
     "consistently": "clientgo.testing.operator.waiting",
     "assert_stable": "clientgo.testing.operator.stability",
-    "roundtrip": "clientgo.testing.operator.roundtrip",
+    "roundtrip": "clientgo.testing.operator.conversion_fuzz",
 }
-"""Where each public name lives."""
+"""Where each public name lives; never a module of the same name, which would take its place."""
 
 
 def __getattr__(name: str) -> object:

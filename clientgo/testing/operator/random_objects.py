@@ -3,8 +3,8 @@
 Promises: the same random numbers give the same value; every field of a type is sometimes there
 and, if it has a default, sometimes not; limits of numbers and lengths are kept.
 
-Does not promise texts that match a ``pattern``: such a field raises ``TypeError`` unless it can be
-left out.
+Does not promise a text for every ``pattern``, see ``codegen.schemas.matching_text``: a field
+without one raises ``TypeError``.
 """
 
 from __future__ import annotations
@@ -12,17 +12,22 @@ from __future__ import annotations
 import base64
 import math
 import random
+import uuid
 from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import inspect
 
+from clientgo.codegen.schemas.matching_text import text_matching
 from clientgo.meta import Resource, resource_of
 from clientgo.meta.json_values import JSONObject
 
 _MOST_ITEMS: Final = 3
 _DEEPEST: Final = 8
 """Types may hold themselves; so deep, everything is left out that can be."""
+
+_MOST_REPEATS: Final = 6
+"""How often more than it must what a pattern repeats may come."""
 
 _LETTERS: Final = "abcxyz-. é0"
 
@@ -78,7 +83,14 @@ def _list(declared: Any, numbers: random.Random, depth: int) -> list[Any]:
 
 def _dict(declared: inspect.DictType, numbers: random.Random, depth: int) -> JSONObject:
     values = _items(declared.value_type, numbers, depth, declared)
-    return {f"{_word(numbers)}{index}": value for index, value in enumerate(values)}
+    if declared.key_type in (inspect.StrType(), inspect.AnyType()):
+        return {f"{_word(numbers)}{index}": value for index, value in enumerate(values)}
+    return {str(_value(declared.key_type, numbers, depth)): value for value in values}
+
+
+def _set(declared: Any, numbers: random.Random, depth: int) -> list[Any]:
+    made = _items(declared.item_type, numbers, depth, declared)
+    return [item for index, item in enumerate(made) if item not in made[:index]]
 
 
 def _integer(declared: inspect.IntType, numbers: random.Random, _depth: int) -> int:
@@ -105,15 +117,38 @@ def _limits(declared: Any, step: float) -> tuple[float, float]:
 
 
 def _text(declared: inspect.StrType, numbers: random.Random, _depth: int) -> str:
-    if declared.pattern is not None:
-        raise TypeError(f"no random text can be made for the pattern {declared.pattern!r}")
     least = declared.min_length or 0
+    if declared.pattern is not None:
+        try:
+            return text_matching(
+                declared.pattern,
+                numbers,
+                shortest=least,
+                longest=declared.max_length,
+                repeats=numbers.randrange(_MOST_REPEATS),
+            )
+        except ValueError as error:
+            raise TypeError(f"no random text can be made: {error}") from error
     most = declared.max_length if declared.max_length is not None else least + 8
     return "".join(numbers.choices(_LETTERS, k=numbers.randint(least, most)))
 
 
-def _bytes(_declared: Any, numbers: random.Random, _depth: int) -> str:
-    return base64.b64encode(numbers.randbytes(numbers.randrange(5))).decode()
+def _bytes(declared: Any, numbers: random.Random, _depth: int) -> str:
+    least = declared.min_length or 0
+    most = declared.max_length if declared.max_length is not None else least + 4
+    return base64.b64encode(numbers.randbytes(numbers.randint(least, most))).decode()
+
+
+def _time(_declared: Any, numbers: random.Random, _depth: int) -> str:
+    return f"{_date(_declared, numbers, _depth)}T{numbers.randrange(24):02}:30:00Z"
+
+
+def _date(_declared: Any, numbers: random.Random, _depth: int) -> str:
+    return f"20{numbers.randrange(10, 40)}-0{numbers.randint(1, 9)}-{numbers.randint(10, 28)}"
+
+
+def _uuid(_declared: Any, numbers: random.Random, _depth: int) -> str:
+    return str(uuid.UUID(int=numbers.getrandbits(128), version=4))
 
 
 def _anything(_declared: Any, numbers: random.Random, _depth: int) -> Any:
@@ -129,11 +164,16 @@ _MAKERS: Final[dict[type[Any], Callable[[Any, random.Random, int], Any]]] = {
     inspect.UnionType: _union,
     inspect.ListType: _list,
     inspect.VarTupleType: _list,
+    inspect.SetType: _set,
+    inspect.FrozenSetType: _set,
     inspect.DictType: _dict,
     inspect.IntType: _integer,
     inspect.FloatType: _float,
     inspect.StrType: _text,
     inspect.BytesType: _bytes,
+    inspect.DateTimeType: _time,
+    inspect.DateType: _date,
+    inspect.UUIDType: _uuid,
     inspect.AnyType: _anything,
     inspect.RawType: _anything,
     inspect.BoolType: lambda _declared, numbers, _depth: numbers.random() < 0.5,

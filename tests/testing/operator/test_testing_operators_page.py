@@ -26,7 +26,7 @@ def test_the_tests_of_the_page_pass(tmp_path: Path) -> None:
     )
 
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "4 passed" in run.stdout
+    assert "5 passed" in run.stdout
 
 
 def test_how_short_they_are() -> None:

@@ -21,7 +21,7 @@ import msgspec
 from clientgo.meta import Codec, Resource, resource_of
 from clientgo.meta.json_values import JSONObject
 from clientgo.operator.webhooks.conversions import KindConversions, declared_conversion
-from clientgo.operator.webhooks.typed_objects import typed_view
+from clientgo.operator.webhooks.typed_objects import body_fields
 from clientgo.testing.operator.random_objects import random_object
 
 
@@ -61,6 +61,7 @@ def _there_and_back(
         )
 
 
-def _as_typed(kind: type[Resource], plain: JSONObject) -> JSONObject:
+def _as_typed(kind: type[Resource], plain: JSONObject) -> list[Any]:
     """With defaults filled in: what was left out may come back as its default."""
-    return typed_view(Codec(kind).decode(msgspec.json.encode(plain)))
+    obj = Codec(kind).decode(msgspec.json.encode(plain))
+    return [obj.metadata, *(getattr(obj, name) for name in body_fields(kind))]
