@@ -140,6 +140,24 @@ def test_what_is_only_listed_is_no_change(event: Any) -> None:
     assert routing.queue.changed == []
 
 
+def test_a_source_that_fails_for_many_objects_is_one_line_and_a_count(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """OP-RTY-26, OP-SRC-13: a minute apart, and each is counted by the metric."""
+    routing = Routing()
+    for _ in range(2000):
+        routing.router.failed(ConnectionRefusedError("no route"))
+    routing.router.failed(ConnectionRefusedError("another"))
+    routing.clock.step(60)
+    routing.router.failed(ConnectionRefusedError("no route"))
+    assert caplog.messages == [
+        "gadget: source parts: no route",
+        "gadget: source parts: another",
+        "gadget: source parts: no route (and 1999 times more, like it)",
+    ]
+    assert routing.errors() == 2002
+
+
 class Broken(Predicate):
     def passes(self, event: Any) -> bool:
         raise RuntimeError("a bug")

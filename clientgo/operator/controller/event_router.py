@@ -22,6 +22,7 @@ from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.change_events import ChangeEvent, CreateEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.client.differences import as_wanted, changed_fields
+from clientgo.operator.controller.shared_failures import SharedFailures
 from clientgo.operator.finalizers import has_finalizer, way_out
 from clientgo.operator.mappers import MapContext, Mapper, mapped_keys
 from clientgo.operator.metrics import ControllerMetrics
@@ -73,6 +74,7 @@ class EventRouter:
         self._mapper = mapper
         self._predicate = predicate
         self._own_writes = own_writes
+        self._failures = SharedFailures(routing.clock)
         self._lock = threading.Lock()
         self._retried: set[object] = set()
         """A key for each event whose mapper is called again."""
@@ -97,8 +99,11 @@ class EventRouter:
             self._queue.trigger(key, priority, after=after)
 
     def failed(self, error: Exception) -> None:
-        _log.warning("%s: source %s: %s", self._routing.controller, self._source, error)
         self._metrics.source_error(self._source)
+        others = self._failures.failed(object(), error)  # what it is about is not known here
+        level = logging.DEBUG if others is None else logging.WARNING
+        also = f" (and {others} times more, like it)" if others else ""
+        _log.log(level, "%s: source %s: %s%s", self._routing.controller, self._source, error, also)
 
     def stop(self) -> None:
         """Drop what waits for another try of its mapper, and what fails from now on. Idempotent."""

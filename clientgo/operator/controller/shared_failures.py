@@ -8,10 +8,11 @@ alike if the API server was away in the same way, and otherwise if their texts a
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
-from clientgo.meta import DecodeError, InternalServerError, ObjectName
+from clientgo.meta import DecodeError, InternalServerError
 from clientgo.operator.runs import is_transient
 from clientgo.record.lru_cache import LRUCache
 from clientgo.util.clock import Clock
@@ -28,7 +29,7 @@ _MOST_KNOWN: Final = 64
 class _Kind:
     """Failures that are alike: the object that is reported, when last, and the others since."""
 
-    reported: ObjectName
+    reported: Hashable
     at: float
     others: int = 0
 
@@ -42,7 +43,7 @@ class SharedFailures:
         self._lock = threading.Lock()
         self._kinds: LRUCache[tuple[type[Exception], str], _Kind] = LRUCache(_MOST_KNOWN)
 
-    def failed(self, key: ObjectName, error: Exception) -> int | None:
+    def failed(self, key: Hashable, error: Exception) -> int | None:
         """Note a failed run; return None if another object's failure is reported in its place.
 
         Otherwise return how many runs of other objects have failed like it, and were not reported.
@@ -60,7 +61,7 @@ class SharedFailures:
             others, kind.others = kind.others, 0
             return others
 
-    def succeeded(self, key: ObjectName) -> int:
+    def succeeded(self, key: Hashable) -> int:
         """Note a run that succeeded; return how many others failed as its object did before, and
         were not reported."""
         if not self._kinds:

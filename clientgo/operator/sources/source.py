@@ -36,7 +36,7 @@ class Sink(Protocol):
         """Ask for a run of a primary, immediately or after so many seconds."""
 
     def failed(self, error: Exception) -> None:
-        """Count and log that the source could not do its work."""
+        """Count and log that the source could not do its work; what is alike once a minute."""
 
 
 @dataclass(frozen=True, slots=True)
