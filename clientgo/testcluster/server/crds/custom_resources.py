@@ -20,9 +20,10 @@ from msgspec.structs import replace
 from clientgo.meta.group_version import GroupVersionKind
 from clientgo.meta.json_values import WholeFloat
 from clientgo.testcluster.fields.managed_fields import FieldSet, FieldType, field_path
-from clientgo.testcluster.schema import FieldError, StructuralSchema
+from clientgo.testcluster.schema import FieldError, JSONSchema, StructuralSchema
 from clientgo.testcluster.schema.field_types import custom_resource_field_type
 from clientgo.testcluster.schema.json_value import is_number
+from clientgo.testcluster.schema.pruning import prune
 from clientgo.testcluster.server.crds.json_path import JsonPath, JsonPathError, as_text
 from clientgo.testcluster.server.crds.parsed_schemas import parse_schema
 from clientgo.testcluster.server.crds.webhook_conversion import WebhookConverter
@@ -55,6 +56,7 @@ from clientgo.util.text import go_format
 LOG = logging.getLogger("clientgo.testcluster.server")
 
 _STATUS = FieldSet.of([field_path("status")])
+_NO_FIELDS = JSONSchema()
 _SPEC_AND_METADATA = FieldSet.of([field_path("spec"), field_path("metadata")])
 
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
@@ -94,7 +96,7 @@ class CustomStrategy(Strategy):
         return False
 
     def check_type(self, resource: ResourceType, obj: Object) -> None:
-        """Refuse an object whose kind is missing; another kind is found later.
+        """Refuse an object without a kind, or with a header that is none; others are found later.
 
         Raises:
             FailedRequestError: 400.
@@ -102,6 +104,8 @@ class CustomStrategy(Strategy):
         api_version, kind = obj.get("apiVersion", ""), obj.get("kind", "")
         if not isinstance(api_version, str) or not isinstance(kind, str):
             raise bad_request("apiVersion and kind must be strings")
+        if api_version.count("/") > 1:
+            raise bad_request(f"unexpected GroupVersion string: {api_version}")
         if not kind:
             raise bad_request(
                 f"the object provided is unrecognized (must be of type {resource.kind}): "
@@ -123,10 +127,19 @@ class CustomStrategy(Strategy):
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
         """Prune unknown fields, read embedded resources, set the defaults of the schema.
 
+        The schema is that of the version in the object. A version that the definition does not have
+        has no fields, and an object of another group or kind stays as it is.
+
         Raises:
             FailedRequestError: 400, the header of an embedded resource has the wrong type.
         """
-        schema = self._schema_of(resource, obj["apiVersion"])
+        api_version = obj["apiVersion"]
+        if (api_version.rpartition("/")[0], obj["kind"]) != (resource.group, resource.kind):
+            return Decoded(obj)  # refused later; nothing is known of its fields
+        if api_version != resource.api_version and api_version not in self._schemas:
+            pruned, unknown = prune(obj, _NO_FIELDS)
+            return Decoded(pruned, tuple(unknown))
+        schema = self._schema_of(resource, api_version)
         if schema is None:
             return Decoded(obj)
         pruned, unknown = schema.prune(obj)
@@ -135,8 +148,8 @@ class CustomStrategy(Strategy):
         return Decoded(schema.default(pruned), tuple(unknown))
 
     def _schema_of(self, resource: ResourceType, api_version: str) -> StructuralSchema | None:
-        """Return the schema of a version; one that is not known is read as this one."""
-        if api_version == resource.api_version or api_version not in self._schemas:
+        """Return the schema of a version of the definition."""
+        if api_version == resource.api_version:
             return self.schema
         other = self._schemas[api_version]
         return parse_schema(other) if other else None

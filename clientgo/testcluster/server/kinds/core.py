@@ -253,6 +253,13 @@ class NamespaceStrategy(StatusStrategy):
 
     name_rule = DNS_LABEL
 
+    def default(self, obj: Object) -> None:
+        """Add the name label, before the owners of fields are found; a generated name comes later.
+
+        So a write that leaves the label out does not take it from its owner.
+        """
+        _label_with_name(obj["metadata"])
+
     def prepare_for_create(self, obj: Object) -> None:
         """Add the name label and the finalizer ``kubernetes``."""
         super().prepare_for_create(obj)

@@ -70,7 +70,7 @@ def _reader(openapi_type: OpenAPIType) -> Reader:
     if node.get("format") == "int-or-string":
         return _read_int_or_string
     if kind == "object":
-        if node.get("properties") is None:
+        if node.get("properties") is None and not _is_empty_struct(openapi_type):
             return _map_reader(openapi_type.values)
         read = _Struct(openapi_type).read
         is_repeated = short_name(openapi_type.name) in REPEATED_TYPES
@@ -86,6 +86,16 @@ def _reader(openapi_type: OpenAPIType) -> Reader:
     if _SCHEMA_OR in openapi_type.name:
         return _schema_or_reader(openapi_type)
     return {"number": _read_number, "boolean": _read_boolean}.get(kind, _read_anything)
+
+
+_FREE_FORM = frozenset({"FieldsV1", "Patch", "RawExtension"})
+"""Types that hold any object; the documents describe them as those without fields."""
+
+
+def _is_empty_struct(openapi_type: OpenAPIType) -> bool:
+    """Return True for a type that has no fields, such as the status subresource of a definition."""
+    name = openapi_type.name.rpartition(".")[2]
+    return openapi_type.values is None and name != "" and name not in _FREE_FORM
 
 
 def _for_new_values(read: Reader) -> Reader:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from clientgo.testcluster.server.objects.metadata import read_metadata
 from clientgo.testcluster.server.objects.options import FieldValidation
 from clientgo.testcluster.server.resources.errors import bad_request
@@ -30,23 +32,40 @@ def read_object(
             unknown.
     """
     resource.strategy.check_type(resource, obj)
-    unknown_metadata = read_metadata(obj)
+    unknown_metadata = read_metadata(obj, keeps_reset=not resource.is_custom)
+    # Only built-in kinds may leave it out; a custom resource without it is refused later.
+    api_version = obj.get("apiVersion") or ("" if resource.is_custom else resource.api_version)
     ordered = {
-        "apiVersion": obj.get("apiVersion") or resource.api_version,
+        "apiVersion": api_version,
         "kind": obj.get("kind") or resource.kind,
         "metadata": obj["metadata"],
     } | {key: value for key, value in obj.items() if key not in _HEADER}
     strategy = resource.strategy
     decode = strategy.decode_applied if applied else strategy.decode
     decoded = decode(resource, ordered)
-    if validation is FieldValidation.IGNORE:
-        return decoded.obj, []
-    problems = list(duplicates)
     unknown = sorted((*unknown_metadata, *decoded.unknown_fields))
-    problems += [f'unknown field "{path}"' for path in unknown]
+    return decoded.obj, field_warnings(resource, ordered, unknown, duplicates, validation)
+
+
+def field_warnings(
+    resource: Resource,
+    obj: Object,
+    unknown: Iterable[str],
+    duplicates: tuple[str, ...],
+    validation: FieldValidation,
+) -> list[str]:
+    """Return the warnings of an object's unknown and duplicate fields.
+
+    Raises:
+        FailedRequestError: 400, there are some and validation is strict.
+    """
+    if validation is FieldValidation.IGNORE:
+        return []
+    problems = [*duplicates, *(f'unknown field "{path}"' for path in unknown)]
     if problems and validation is FieldValidation.STRICT:
+        version = obj["apiVersion"].rpartition("/")[2]
         raise bad_request(
-            f'{resource.kind} in version "{resource.version}" cannot be handled as a '
-            f"{resource.kind}: strict decoding error: {', '.join(problems)}"
+            f'{obj["kind"]} in version "{version}" cannot be handled as a {resource.kind}: '
+            f"strict decoding error: {', '.join(problems)}"
         )
-    return decoded.obj, problems
+    return problems

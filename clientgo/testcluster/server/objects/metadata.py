@@ -86,8 +86,10 @@ _NO_OWNERS = frozenset({("v1", "Event")})
 """apiVersion and kind of objects that can't own others."""
 
 
-def read_metadata(obj: Object) -> tuple[str, ...]:
+def read_metadata(obj: Object, *, keeps_reset: bool = False) -> tuple[str, ...]:
     """Convert ``obj["metadata"]`` to its canonical form, in place; return the unknown fields.
+
+    With ``keeps_reset`` an empty list of ``managedFields`` stays: it asks to forget the owners.
 
     Raises:
         FailedRequestError: 400, a field has the wrong type.
@@ -112,6 +114,8 @@ def read_metadata(obj: Object) -> tuple[str, ...]:
     for time in (typed.creation_timestamp, typed.deletion_timestamp):
         _check_time(time)
     obj["metadata"] = msgspec.to_builtins(typed, builtin_types=_KEPT)
+    if keeps_reset and present.get("managedFields") == []:
+        obj["metadata"]["managedFields"] = []
     for index, reference in enumerate(present.get("ownerReferences", ())):
         path = f"metadata.ownerReferences[{index}]"
         unknown += [f"{path}.{key}" for key in reference if key not in _KNOWN_OF_OWNERS]

@@ -11,6 +11,7 @@ from clientgo.meta.validation.field_errors import FieldError, FieldErrorReason
 from clientgo.testcluster.server.objects import metadata as object_meta
 from clientgo.testcluster.server.resources.errors import (
     internal,
+    internal_error,
     invalid,
     invalid_of_resource,
     modified,
@@ -50,6 +51,16 @@ def check_version(resource: Resource, name: str, new: dict[str, Any], old: dict[
     elif version != old["resourceVersion"]:
         raise modified(resource, name)
     new["resourceVersion"] = old["resourceVersion"]
+
+
+def check_has_version(obj: Object) -> None:
+    """Refuse an object whose apiVersion has no version.
+
+    Raises:
+        FailedRequestError: 500.
+    """
+    if not obj["apiVersion"].rpartition("/")[2]:
+        raise internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
 
 
 def validate_new(resource: Resource, name: str, obj: Object) -> None:

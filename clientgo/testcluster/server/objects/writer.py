@@ -41,6 +41,7 @@ from clientgo.testcluster.server.objects.state import State
 from clientgo.testcluster.server.objects.stored_size import check_stored_size
 from clientgo.testcluster.server.objects.write_checks import (
     check_changed_type,
+    check_has_version,
     check_new_type,
     check_version,
     take_version_of_new,
@@ -184,6 +185,7 @@ class ObjectWriter:
 
     def _read_mutated(self, review: Review, mutated: Object) -> Object:
         obj, _ = read_object(review.resource, mutated)
+        check_has_version(obj)
         if review.namespace and obj["metadata"].get("namespace", "") not in ("", review.namespace):
             raise another_namespace()
         if review.old is None:
@@ -285,6 +287,7 @@ class ObjectWriter:
         def changed() -> tuple[Object, Object]:
             old, new = _change(resource, current, change)
             check_version(resource, target.name, new["metadata"], old["metadata"])
+            check_has_version(new)
             if not applied:
                 new = self._owned(resource, subresource, old, new, options, work.is_large)
             _prepare_update(resource, new, old, subresource)

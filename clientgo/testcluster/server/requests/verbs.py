@@ -25,7 +25,7 @@ from clientgo.testcluster.server.http.bodies import (
 )
 from clientgo.testcluster.server.http.messages import AnyResponse, Request, Response, value_response
 from clientgo.testcluster.server.http.negotiation import Representation
-from clientgo.testcluster.server.objects.decoding import read_object
+from clientgo.testcluster.server.objects.decoding import field_warnings, read_object
 from clientgo.testcluster.server.objects.metadata import drop_duplicate_owners
 from clientgo.testcluster.server.objects.options import FieldValidation, WriteOptions
 from clientgo.testcluster.server.objects.state import State
@@ -57,7 +57,6 @@ from clientgo.testcluster.server.resources.errors import (
     conflict,
     future_resource_version,
     internal,
-    internal_error,
     invalid_options,
     invalid_patch,
     not_found,
@@ -240,14 +239,36 @@ async def patch_object(call: VerbCall) -> AnyResponse:
 def _read_patched(call: VerbCall, patch: Patch, patched: Object, options: WriteOptions) -> Object:
     if patch.is_strategic:  # it is merged into an object of the kind, whatever it says it is
         patched |= {"apiVersion": call.resource.api_version, "kind": call.resource.kind}
-    elif call.resource.is_custom and not patched.get("apiVersion"):
-        raise internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     try:
+        if not call.resource.is_custom and _has_no_version(call.resource, patched):
+            return _read_unversioned(call, patched, options, patch.duplicates)
         return _read(call, patched, options, patch.duplicates)
     except FailedRequestError as error:
         if error.code != 400:
             raise
         raise invalid_patch(error.message) from error
+
+
+def _has_no_version(resource: Resource, obj: Object) -> bool:
+    """Return True if an object names no version, or its group alone."""
+    return obj.get("apiVersion") in (None, "", "/", f"{resource.group}/")
+
+
+def _read_unversioned(
+    call: VerbCall, patched: Object, options: WriteOptions, duplicates: tuple[str, ...]
+) -> Object:
+    """Read an object of a built-in kind from which a patch has removed the version.
+
+    Upstream reads it as the type that the server uses inside, which has fields of other names; so
+    it has neither fields nor a name.
+    """
+    resource = call.resource
+    resource.strategy.check_type(resource, {"kind": patched.get("kind")})
+    header = {"apiVersion": resource.api_version, "kind": resource.kind}
+    unknown = sorted(patched.keys() - header.keys())
+    validation = options.field_validation
+    call.warnings[:] = field_warnings(resource, header, unknown, duplicates, validation)
+    return header
 
 
 async def apply(call: VerbCall) -> AnyResponse:
@@ -336,11 +357,11 @@ def _deleted_status(resource: Resource, name: str, uid: str) -> Object:
 
 async def delete_collection(call: VerbCall) -> AnyResponse:
     """Delete the selected objects; answer their last states."""
-    options = await call.read_body(lambda: delete_options(call.request))
     listed = list_options(call.request)
     if listed.resource_version not in ("", "0") and not listed.match:
         listed = replace(listed, match="Exact")  # upstream lists in pages, which are exact
     selection = selection_of(call.resource, call.namespace, listed)
+    options = await call.read_body(lambda: delete_options(call.request))
     storage = call.state.storage
     collection = storage.collection(call.resource.collection_key)
     page = list_page(storage, collection, selection, listed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.testcluster.server.http_api import Api
+from tests.testcluster.server.http_api import CONFIGMAPS, WIDGETS, Api, configmap, widget
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 SERVICES = "/api/v1/namespaces/default/services"
@@ -133,3 +133,29 @@ def test_entries_of_an_object_that_does_not_fit_its_type_are_not_kept(api: Api) 
     assert updated.status == 200
     assert "managedFields" not in created["metadata"]
     assert "managedFields" not in updated.body["metadata"]
+
+
+def test_an_empty_list_forgets_the_owners_of_built_in_kinds_only(widgets: Api) -> None:
+    widgets.create(CONFIGMAPS, configmap("a"))
+    widgets.create(WIDGETS, widget("a"))
+    forget: dict[str, Any] = {"metadata": {"managedFields": []}}
+
+    for path, forgets in ((f"{CONFIGMAPS}/a", True), (f"{WIDGETS}/a", False)):
+        before = widgets.get(path)["metadata"]
+        after = widgets.patch(path, forget)["metadata"]
+        assert ("managedFields" not in after) == forgets
+        assert (after["resourceVersion"] != before["resourceVersion"]) == forgets
+        again = widgets.patch(path, forget)["metadata"]
+        assert again["resourceVersion"] == after["resourceVersion"]
+
+
+def test_a_write_without_the_label_of_a_namespace_leaves_it_to_its_owner(api: Api) -> None:
+    created = api.create("/api/v1/namespaces", {"metadata": {"name": "a"}})
+    [entry] = created["metadata"]["managedFields"]
+    label = "f:kubernetes.io/metadata.name"
+    assert entry["fieldsV1"]["f:metadata"]["f:labels"] == {".": {}, label: {}}
+
+    body = {"metadata": {"name": "a"}}
+    answer = api.call("PUT", "/api/v1/namespaces/a", body, fieldManager="other")
+
+    assert answer.body == created

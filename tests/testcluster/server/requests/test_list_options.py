@@ -167,3 +167,14 @@ def test_slices_are_selected_by_driver_and_node(api: Api) -> None:
 
     assert selected("spec.driver=x.io") == ["a", "b"]
     assert selected("spec.driver=x.io,spec.nodeName!=n1") == ["b"]
+
+
+@pytest.mark.parametrize(
+    "selector", [{"labelSelector": "a==b==c"}, {"fieldSelector": "spec.size=1"}, {"limit": "x"}]
+)
+def test_the_selection_of_a_deletion_is_read_before_its_options(
+    api: Api, selector: dict[str, str]
+) -> None:
+    assert api.call("DELETE", CONFIGMAPS, propagationPolicy="Bogus").status == 422
+
+    assert api.call("DELETE", CONFIGMAPS, propagationPolicy="Bogus", **selector).status == 400
