@@ -14,6 +14,7 @@ Upstream: controller-runtime ``envtest`` and ``client/fake``, here in one.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -27,7 +28,7 @@ from clientgo.meta import NotFoundError, StatusError, metadata_of, resource_of
 from clientgo.rest import HTTPTransport, RestConfig
 from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testcluster.server.faults import WRITES
-from clientgo.testing.fakes.actions import Action
+from clientgo.testing.fakes.actions import ANY, Action
 from clientgo.testing.faults import (
     CloseWatches,
     ExpireHistory,
@@ -44,12 +45,18 @@ S = TypeVar("S")
 _OPERATOR: Final = "operator-under-test"
 """The user agent of the operator's requests, which differs from that of the test."""
 
+_VERBS: Final = ("write", "get", "list", "watch", *WRITES)
+"""What :meth:`FakeCluster.fail` takes."""
+
 _NOT_ITS_WORK: Final = ("events", "leases")
 
 
 @uncopyable("it has threads; make one in each process")
 class FakeCluster:
     """Thread-safe; a context manager, or :meth:`close` it.
+
+    A block that ends without an error raises ``AssertionError`` if a fault of :meth:`fail` has met
+    no request: the test has not tested it.
 
     ``objects`` are there from the beginning, and ``crds`` are kinds to be defined besides theirs.
     ``clock`` is for managers, see :func:`~clientgo.testing.operator.running`: a
@@ -60,6 +67,8 @@ class FakeCluster:
         self, *objects: Any, crds: Sequence[type[Any]] = (), clock: Clock = REAL_CLOCK
     ) -> None:
         self.clock = clock
+        self._expected: list[FailRequests] = []
+        """Faults that have to meet a request."""
         self.server = EmbeddedAPIServer().start()
         self._client = Client(self._config("test"))
         self._transport = RecordingTransport(HTTPTransport(self._config(_OPERATOR)))
@@ -90,7 +99,10 @@ class FakeCluster:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        missed = self._missed() if error is None else []
         self.close()
+        if missed:
+            raise AssertionError("\n".join(missed))
 
     # Its objects
 
@@ -149,13 +161,19 @@ class FakeCluster:
         times: int | None = 1,
         after: int = 0,
         status: bool = False,
+        optional: bool = False,
     ) -> FailRequests:
         """Answer the next requests of a kind with an error, those after ``after`` that succeed.
 
-        ``verb`` is that of RBAC, ``"write"`` for all that change something; ``status`` means the
-        requests for statuses. ``times`` None is for ever. Returns the fault: ``server.lift(fault)``
-        ends it, ``server.struck(fault)`` counts it.
+        ``verb`` is that of the request, ``"write"`` for all that change something. An apply is a
+        ``"patch"``, and most Dependents are applied. ``status`` means the requests for statuses.
+        ``times`` None is for ever. Returns the fault: ``server.lift(fault)`` ends it,
+        ``server.struck(fault)`` counts it. A fault that meets no request fails the test, unless it
+        is ``optional``. Raises ``ValueError`` for a verb that no request has.
         """
+        if verb not in _VERBS:
+            hint = "; an apply is a patch" if verb == "apply" else ""
+            raise ValueError(f"no request has the verb {verb!r}{hint}: use {', '.join(_VERBS)}")
         plural = resource_of(kind).plural + "/status" * status
         verbs = WRITES if verb == "write" else (verb,)
         fault = FailRequests(
@@ -165,6 +183,8 @@ class FakeCluster:
             skip=after,
         )
         self.server.inject(fault)
+        if not optional:
+            self._expected.append(fault)
         return fault
 
     @contextmanager
@@ -195,6 +215,25 @@ class FakeCluster:
         self._of(Lease, namespace).patch(name, {"spec": {"holderIdentity": "thief"}})
 
     # Inside
+
+    def _missed(self) -> list[str]:
+        """Say of each fault that has met no request what was sent instead."""
+        return [
+            f"a fault has met no request: {'/'.join(fault.requests.verbs)} "
+            f"{fault.requests.resource}{f' after {fault.skip}' if fault.skip else ''}. "
+            f"{self._sent_to(fault.requests.resource)}; write optional=True if it need not happen"
+            for fault in self._expected
+            if not self.server.struck(fault)
+        ]
+
+    def _sent_to(self, resource: str) -> str:
+        actions = [a for a in self._transport.actions() if a.matches(ANY, resource)]
+        sent = Counter(str(a).split(" ")[0] for a in actions)
+        if not sent:
+            return "The operator sent none about this resource"
+        counts = ", ".join(f"{count} {verb}" for verb, count in sent.items())
+        applies = " (an apply is a patch)" if sent["patch"] else ""
+        return f"The operator sent {counts}{applies}"
 
     def _of(self, kind: type[Any], namespace: str) -> Any:
         objects: Any = self._client.resource(kind)

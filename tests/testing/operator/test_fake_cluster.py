@@ -16,10 +16,11 @@ from clientgo.meta import (
     TooManyRequestsError,
 )
 from clientgo.operator import Context, LeaderElection, Manager, Result, controller, retry
+from clientgo.operator.addons.dependents import Dependent
 from clientgo.operator.errors import LeadershipLostError
 from clientgo.testing import FakeClock
 from clientgo.testing.operator import FakeCluster, assert_stable, eventually, running
-from tests.operator.world import Gadget, GadgetStatus, gadget
+from tests.operator.world import Gadget, GadgetStatus, Part, gadget
 
 
 @controller(Gadget, owns=[ConfigMap])
@@ -167,3 +168,63 @@ def test_what_is_not_there_is_none() -> None:
         assert cluster.all(Gadget) == []
         with pytest.raises(NotFoundError):
             cluster.delete(gadget())
+
+
+class Piece(Dependent[Part, Gadget]):
+    kind = Part
+
+    def desired(self, ctx: Context[Gadget], primary: Gadget) -> Part:
+        return Part(metadata=ObjectMeta(name=primary.metadata.name))
+
+
+@controller(Gadget, dependents=[Piece])
+class Declaring:
+    def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None: ...
+
+
+def declaring(cluster: Any = None, **settings: Any) -> Manager:
+    manager = Manager(cluster, **settings)
+    manager.register(Declaring(), retry=retry.generic(initial=0.01, max_interval=0.1))
+    return manager
+
+
+def test_a_fault_that_met_no_request_fails_the_test_and_says_what_was_sent() -> None:
+    """OP-TST-06: a Dependent is applied, which is a patch, even if that creates it."""
+    error = InternalServerError.of("no")
+
+    def block() -> None:
+        with FakeCluster(gadget(), crds=[Part]) as cluster:
+            cluster.fail("create", Part, error, after=1)
+            cluster.fail("delete", ConfigMap, error)
+            cluster.fail("delete", Gadget, error, optional=True)
+            cluster.fail("write", Part, error)
+            with running(declaring, cluster):
+                eventually(lambda: cluster.get(Part, "a"))
+
+    with pytest.raises(AssertionError) as missed:
+        block()
+    first, second = str(missed.value).splitlines()
+    assert "no request: create parts after 1. The operator sent" in first
+    assert "2 patch (an apply is a patch)" in first
+    assert "delete configmaps. The operator sent none about this resource" in second
+
+
+def test_a_test_that_fails_says_so_itself() -> None:
+    """OP-TST-06: a fault that has met no request then is not reported."""
+
+    def block() -> None:
+        with FakeCluster() as cluster:
+            cluster.fail("create", ConfigMap, InternalServerError.of("no"))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        block()
+
+
+def test_a_verb_that_no_request_has_is_refused() -> None:
+    """OP-TST-06"""
+    with FakeCluster() as cluster:
+        with pytest.raises(ValueError, match="'apply'; an apply is a patch: use write, get"):
+            cluster.fail("apply", ConfigMap, InternalServerError.of("no"))
+        with pytest.raises(ValueError, match="no request has the verb 'post'"):
+            cluster.fail("post", ConfigMap, InternalServerError.of("no"))
