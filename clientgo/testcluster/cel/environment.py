@@ -21,6 +21,7 @@ from clientgo.testcluster.cel.syntax.nodes import Node
 from clientgo.testcluster.cel.syntax.parser import parse
 from clientgo.testcluster.cel.types import CelType
 from clientgo.util.copies import unpicklable
+from clientgo.util.process import current_cpu_time_limit
 
 
 @unpicklable("it holds compiled functions; compile its source in each process")
@@ -58,7 +59,7 @@ class Program:
         try:
             return self.evaluate(values, own)
         finally:
-            total.left -= EVALUATION_LIMIT - own.left
+            total.charge(EVALUATION_LIMIT - own.left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,8 @@ class Environment:
         Raises:
             CelCompileError: it is malformed, uses an unknown name, or its types do not fit.
         """
+        if (limit := current_cpu_time_limit()) is not None:
+            limit.check()
         compiler = Compiler(source, self._variables, standard_library(), self._objects)
         try:
             node = parse(source)

@@ -13,6 +13,7 @@ from typing import Any
 
 from clientgo.testcluster.cel.errors import BudgetExceededError
 from clientgo.util.copies import uncopyable
+from clientgo.util.process import current_cpu_time_limit
 
 EVALUATION_LIMIT = 1_000_000
 """The cost limit of one evaluation."""
@@ -21,18 +22,31 @@ OBJECT_LIMIT = 3_000_000
 """The cost limit of all rules for one object. Kubernetes allows three times as much, but a unit of
 cost takes about a microsecond here."""
 
+_PART = 1000
+"""The cost after which the processor time is checked."""
+
 ITERATION = 3
 """The lowest cost of an iteration: its condition, its accumulator and its body."""
 
 
 @uncopyable("it has locks; make one in each process")
 class Budget:
-    """The cost that is left."""
+    """The cost that is left, in parts: after each, and at the beginning, the time is checked.
 
-    __slots__ = ("left",)
+    Its methods raise ``CpuTimeExceededError`` if the work has a limit of processor time.
+    """
+
+    __slots__ = ("_left_later", "_left_now", "_time")
 
     def __init__(self, left: int = EVALUATION_LIMIT) -> None:
-        self.left = left
+        self._time = current_cpu_time_limit()
+        self._left_now, self._left_later = left, 0
+        self._divide()
+
+    @property
+    def left(self) -> int:
+        """Return what is left; it may be negative."""
+        return self._left_now + self._left_later
 
     def spend(self, cost: int) -> None:
         """Spend a cost.
@@ -40,9 +54,22 @@ class Budget:
         Raises:
             BudgetExceededError: the cost is greater than what is left.
         """
-        self.left -= cost
-        if self.left < 0:
-            raise BudgetExceededError("operation cancelled: actual cost limit exceeded")
+        self._left_now -= cost
+        if self._left_now < 0:
+            if self.left < 0:
+                raise BudgetExceededError("operation cancelled: actual cost limit exceeded")
+            self._divide()
+
+    def charge(self, cost: int) -> None:
+        """Spend a cost that another budget had; what is left may be negative afterwards."""
+        self._left_now -= cost
+
+    def _divide(self) -> None:
+        if self._time is not None:
+            self._time.check()
+        left = self.left
+        self._left_now = min(left, _PART)
+        self._left_later = left - self._left_now
 
 
 class Scope:

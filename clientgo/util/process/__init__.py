@@ -4,11 +4,18 @@
 - `start_threads`: all of them or none; `ThreadStartError`: the system has refused one;
 - `renew_in_child`, `refuse_in_child`, `call_in_child`: what happens in a forked child process;
 - `files_left`, `raise_file_limit`: how many files it may open;
+- `cpu_time_limit`: processor time for a piece of work that checks it itself;
 - `process_age`: how long it has been running;
 - `ForkedProcessError`: raised in a child by what belongs to its parent.
 """
 
 from clientgo.util.process.age import process_age
+from clientgo.util.process.cpu_time import (
+    CpuTimeExceededError,
+    CpuTimeLimit,
+    cpu_time_limit,
+    current_cpu_time_limit,
+)
 from clientgo.util.process.forks import (
     ForkedProcessError,
     call_in_child,
@@ -38,5 +45,9 @@ __all__ = [
     "renew_in_child",
     "files_left",
     "raise_file_limit",
+    "CpuTimeExceededError",
+    "CpuTimeLimit",
+    "cpu_time_limit",
+    "current_cpu_time_limit",
     "process_age",
 ]

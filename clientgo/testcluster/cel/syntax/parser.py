@@ -9,6 +9,7 @@ Does not promise: message construction (``Type{field: value}``). Kubernetes has 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from clientgo.testcluster.cel.errors import CelCompileError
 from clientgo.testcluster.cel.syntax.lexer import Token, TokenKind, tokenize
@@ -51,12 +52,19 @@ _OPERAND_EXPECTED = (
 )
 
 
+_LONGEST: Final = 100_000
+"""Characters of an expression, as in cel-go."""
+
+
 def parse(source: str) -> Node:
     """Return the syntax tree of an expression.
 
     Raises:
-        CelCompileError: it is malformed or nested too deeply.
+        CelCompileError: it is malformed, too long, or nested too deeply.
     """
+    if len(source) > _LONGEST:
+        problem = f"expression code point size exceeds limit: size: {len(source)}, limit {_LONGEST}"
+        raise CelCompileError(problem, source, 0)
     try:
         return _Parser(source).parse()
     except RecursionError:

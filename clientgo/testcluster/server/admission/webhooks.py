@@ -152,7 +152,7 @@ class Webhooks:
             FailedRequestError: 403, they can't be evaluated, and failurePolicy is Fail.
         """
         try:
-            return await review.work.run(webhook.meets_conditions, request)
+            return await review.work.evaluate(webhook.meets_conditions, request)
         except ExpressionError as error:
             if webhook.ignores_failure:
                 return False

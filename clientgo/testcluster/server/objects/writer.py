@@ -154,9 +154,9 @@ class ObjectWriter:
         check_new_type(resource, target.name, obj)
         review.obj = obj
         version = self._allocate(review)
-        review.warnings += await work.run(_check_new, resource, target.name, obj)
+        review.warnings += await work.evaluate(_check_new, resource, target.name, obj)
         await self._admission.validate(review)
-        if work.is_large:  # the namespace may have gone meanwhile
+        if self._state.storage.version != version:  # the namespace may have gone meanwhile
             self._admission.check(Operation.CREATE, resource, namespace, target.name)
         take_version_of_new(obj["metadata"])
         form = await resource.stored_form(obj, work.run)
@@ -314,7 +314,7 @@ class ObjectWriter:
         review.obj = new
         version = self._allocate(review)
         check = _check_update
-        review.warnings += await work.run(check, resource, target.name, new, old, subresource)
+        review.warnings += await work.evaluate(check, resource, target.name, new, old, subresource)
         await self._admission.validate(review)
         if stored.is_deep:  # as the old state is: the managed fields are deeper than the object
             fold(new)

@@ -56,6 +56,15 @@ class FailedRequestError(Exception):
         return body
 
 
+def expressions_too_slow(seconds: float) -> FailedRequestError:
+    """Return a 504: the expressions that decide on a write do not end in time."""
+    return FailedRequestError(
+        504,
+        "Timeout",
+        f"Timeout: the expressions for this request use more than {seconds:g} s of processor time",
+    )
+
+
 def _about(resource: ResourceType, name: str, *, by_kind: bool = False) -> dict[str, Any]:
     """Return ``details`` that name an object by its resource, or by its kind as upstream does."""
     details: dict[str, Any] = {}

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from clientgo.testcluster.fields.managed_fields import DEDUCED
+from clientgo.testcluster.fields.managed_fields import DEDUCED, FieldType
 from clientgo.testcluster.server.admission.expression_errors import ExpressionError
 from clientgo.testcluster.server.admission.policies.constraints import Constraints
 from clientgo.testcluster.server.admission.policies.params import ParamsError, params_of
@@ -28,20 +28,17 @@ from clientgo.testcluster.server.auth.users import (
 )
 from clientgo.testcluster.server.objects.admission import Review
 from clientgo.testcluster.server.objects.decoding import read_object
+from clientgo.testcluster.server.objects.large_work import called_on_this_loop
 from clientgo.testcluster.server.resources.errors import FailedRequestError, forbidden
 from clientgo.testcluster.server.resources.registry import ResourceRegistry
 from clientgo.testcluster.server.resources.resource import Resource
-from clientgo.testcluster.server.storage.deep_values import encode
 from clientgo.testcluster.server.storage.storage import Change, Collection, Object, Storage
 
 if TYPE_CHECKING:
     from clientgo.testcluster.cel.library.authorizers import Access, AccessDecision
     from clientgo.testcluster.server.admission.policies.expressions import Inputs
     from clientgo.testcluster.server.admission.policies.mutating import MutatingPolicy
-    from clientgo.testcluster.server.admission.policies.validating import ValidatingPolicy
-
-P = ParamSpec("P")
-T = TypeVar("T")
+    from clientgo.testcluster.server.admission.policies.validating import Refusal, ValidatingPolicy
 
 _GROUP = "admissionregistration.k8s.io"
 _VALIDATING, _MUTATING = "validatingadmissionpolicies", "mutatingadmissionpolicies"
@@ -61,18 +58,6 @@ class _Policy:
         self.spec: Mapping[str, Any] = obj["spec"]
         self.constraints = Constraints.parse(self.spec.get("matchConstraints") or {})
         self.fails = self.spec.get("failurePolicy") != "Ignore"
-        self._may_authorize = b"authorizer" in encode(self.spec)
-
-    async def run(
-        self, review: Review, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Evaluate expressions; on a thread for a large object, unless they use the authorizer.
-
-        That belongs to the event loop.
-        """
-        if self._may_authorize:
-            return work(*args, **kwargs)
-        return await review.work.run(work, *args, **kwargs)
 
     @functools.cached_property
     def validating(self) -> ValidatingPolicy:
@@ -89,6 +74,18 @@ class _Policy:
         )
 
         return MutatingPolicy(self.spec)
+
+    def refusals(self, inputs: Inputs) -> list[Refusal]:
+        """Return why a write does not pass. Raises ``ExpressionError``."""
+        return self.validating.refusals(inputs, fails=self.fails)
+
+    def annotation_errors(self, inputs: Inputs) -> list[str]:
+        """Return what is wrong with the audit annotations. Raises ``ExpressionError``."""
+        return self.validating.annotation_errors(inputs)
+
+    def mutate(self, inputs: Inputs, field_type: FieldType) -> Object:
+        """Return the changed object. Raises ``ExpressionError``."""
+        return self.mutating.mutate(inputs.obj, inputs, field_type)
 
 
 class _Binding:
@@ -169,8 +166,6 @@ class AdmissionPolicies:
         denials: list[tuple[str, str]],
     ) -> None:
         """Add message and reason of each denial."""
-        from clientgo.testcluster.server.admission.policies.validating import Refusal  # loads CEL
-
         whose = f"ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}'"
         refusals: list[Refusal] = []
         annotated: list[str] = []
@@ -178,15 +173,11 @@ class AdmissionPolicies:
             for params in await self._params(policy, binding, review):
                 inputs = await self._inputs(review, matched, params)
                 try:
-                    found = await policy.run(
-                        review, policy.validating.refusals, inputs, fails=policy.fails
-                    )
-                    annotated += await policy.run(
-                        review, policy.validating.annotation_errors, inputs
-                    )
+                    found = await review.work.evaluate(policy.refusals, inputs)
+                    annotated += await review.work.evaluate(policy.annotation_errors, inputs)
                     refusals += found
                 except ExpressionError as error:
-                    refusals += [Refusal(str(error))] if policy.fails else []
+                    refusals += [_refusal(str(error))] if policy.fails else []
         except ParamsError as error:
             if policy.fails:
                 problem = f"failed to configure binding: {error}"
@@ -242,9 +233,7 @@ class AdmissionPolicies:
         try:
             for params in await self._params(policy, binding, review):
                 inputs = await self._inputs(review, matched, params)
-                changed = await policy.run(
-                    review, policy.mutating.mutate, inputs.obj, inputs, field_type
-                )
+                changed = await review.work.evaluate(policy.mutate, inputs, field_type)
                 if await review.work.run(operator.ne, changed, inputs.obj):
                     read, _ = await review.work.run(read_object, matched, changed)
                     review.obj = await review.resource.from_version(read)
@@ -279,7 +268,9 @@ class AdmissionPolicies:
             request=request,
             namespace=self._namespace_of(review),
             params=params,
-            authorizer=AuthorizerValue(functools.partial(self._authorize, review.user)),
+            authorizer=AuthorizerValue(
+                called_on_this_loop(functools.partial(self._authorize, review.user))
+            ),
         )
 
     def _namespace_of(self, review: Review) -> Object | None:
@@ -314,6 +305,12 @@ class AdmissionPolicies:
             )
         )
         return AccessDecision(decision.allowed, decision.reason)
+
+
+def _refusal(message: str) -> Refusal:
+    from clientgo.testcluster.server.admission.policies.validating import Refusal  # loads CEL
+
+    return Refusal(message)
 
 
 def _denial(

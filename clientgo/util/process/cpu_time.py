@@ -1,0 +1,66 @@
+"""A limit of processor time for a piece of work that checks it itself.
+
+Promises: work that calls ``check_cpu_time`` often enough ends when its time is over. Time in which
+its thread does not run does not count, so a busy machine changes nothing.
+
+Does not promise to interrupt work that does not check.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from clientgo.util.copies import CopyableError
+
+
+class CpuTimeExceededError(CopyableError):
+    """The work has used all of its processor time, or was cancelled."""
+
+
+class CpuTimeLimit:
+    """The limit of one piece of work. Any thread may cancel it."""
+
+    __slots__ = ("_end",)
+
+    def __init__(self) -> None:
+        self._end = math.inf
+
+    def begin(self, seconds: float) -> None:
+        """Begin to count the time of this thread, unless it was cancelled."""
+        self._end = min(self._end, time.thread_time() + seconds)
+
+    def cancel(self) -> None:
+        """Let the work end at its next check."""
+        self._end = -math.inf
+
+    def check(self) -> None:
+        """Raise ``CpuTimeExceededError`` when the time is over. Call in the thread of the work."""
+        if time.thread_time() > self._end:
+            raise CpuTimeExceededError("the work has used all of its processor time")
+
+
+_current: ContextVar[CpuTimeLimit | None] = ContextVar("cpu_time_limit", default=None)
+
+
+@contextmanager
+def cpu_time_limit(seconds: float, limit: CpuTimeLimit | None = None) -> Iterator[None]:
+    """Limit the processor time of the block, which must stay in one thread.
+
+    Another thread can cancel it by the ``limit``.
+    """
+    limit = limit or CpuTimeLimit()
+    limit.begin(seconds)
+    token = _current.set(limit)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current_cpu_time_limit() -> CpuTimeLimit | None:
+    """Return the limit of the work that runs now, or None if it has none."""
+    return _current.get()
