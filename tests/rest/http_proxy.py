@@ -95,6 +95,7 @@ class HTTPProxy:
             with contextlib.suppress(OSError):
                 while data := client.recv(65536):
                     server.sendall(data)
+            with contextlib.suppress(OSError):  # the client may have broken off
                 server.shutdown(socket.SHUT_WR)
 
         forward = threading.Thread(target=to_server, daemon=True)
