@@ -144,7 +144,8 @@ class PodStreams:
         """Read what a container has written, line by line; with ``follow`` also what it will write.
 
         ``previous`` means the container before its last restart, ``since_time`` is RFC 3339,
-        ``timeout`` how long nothing may come. The caller closes it, or reads to the end.
+        ``timeout`` how long nothing may come: the configuration's, or without end with ``follow``.
+        The caller closes it, or reads to the end.
         """
         from clientgo.client.streams.log_lines import LogLines
 
@@ -164,6 +165,8 @@ class PodStreams:
         request.queries(
             [(key, str(value)) for key, value in values.items() if value not in ("", None)]
         )
+        if timeout is None and not follow:
+            timeout = self._rest.config.read_timeout
         return LogLines(request.stream(stop), timeout)
 
     def _open_command(

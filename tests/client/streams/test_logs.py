@@ -10,7 +10,7 @@ import pytest
 from clientgo.api.core_v1 import Pod
 from clientgo.client import Client, ResourceClient
 from clientgo.meta import DecodeError, NotFoundError
-from clientgo.rest import ConnectionLostError, TransportTimeoutError
+from clientgo.rest import ConnectionLostError, RestConfig, TransportTimeoutError
 from clientgo.rest.requests import watch_stream
 from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testing.scripted_server import (
@@ -110,6 +110,15 @@ def test_a_log_in_which_nothing_is_written_ends_with_the_timeout(pods: Pods) -> 
         pytest.raises(TransportTimeoutError),
     ):
         next(lines)
+
+
+def test_a_log_that_is_not_followed_has_the_timeout_of_reads(scripted: ScriptedServer) -> None:
+    scripted.on(LOG, watch_begin() + send(chunk(b"one\n")) + stay_silent())
+
+    with Client(RestConfig(server=scripted.url, read_timeout=0.05)) as client:
+        lines = client.resource(Pod).namespace("default").logs("web-0")
+        with lines, pytest.raises(TransportTimeoutError):
+            list(lines)
 
 
 def test_characters_and_lines_may_be_split_anywhere(
