@@ -33,7 +33,7 @@ PLACES: Final[Mapping[str, tuple[str, str]]] = {
     "fifo.pop": ("cache/queues/handover.py", "batch = self._take_locked("),
     "index.update": ("cache/informer/controller.py", "updated, changes"),
     "handler.call": ("cache/informer/listener.py", "def _deliver"),
-    "queue.add": ("workqueue/queue.py", "def _add_locked(self"),
+    "queue.add": ("workqueue/queue.py", "def _note_locked(self"),
     "queue.add_after": ("workqueue/delaying.py", "self._observer.retried(item, delay)"),
     "queue.add_rate_limited": ("workqueue/rate_limiting.py", "self._rate_limiter.when(item)"),
     "queue.forget": ("workqueue/rate_limiting.py", "self._rate_limiter.forget(item)"),
