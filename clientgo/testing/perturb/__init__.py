@@ -5,7 +5,8 @@
     report = perturb(run_controller, manifests=[definition, foo], changes=[scale_to_three])
     report.check()
 
-:func:`perturb` runs the controller once, to learn its writes. Then it runs it again for each write
+:func:`perturb` runs the controller twice, to learn its writes and whether it ends the same. Then it
+runs it again for each write
 and each perturbation: a crash before and after it, a lost answer, a failure, a conflict, caches
 that go back in time or lag behind, a change that is never seen, lost leadership. In the end the
 objects must be those of the undisturbed run, none missing and none twice, and the controller must
@@ -13,6 +14,9 @@ be quiet.
 
 Promises: each run has an API server of its own, in this process; a write is held while the
 perturbation is prepared, so that nothing depends on timing.
+
+Runs are parallel and share the process: global variables, files, ports, the environment. A
+controller that needs one of these for itself runs with ``jobs=1``.
 
 Does not promise to find a bug that needs two perturbations, or a process to end: a controller that
 crashes here loses its connection, is stopped, and starts again. What it keeps in global variables
@@ -23,12 +27,14 @@ Source: Sieve, OSDI 2022. client-go has no such tool.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from clientgo.testing.perturb.objects import Normalise, State
+from clientgo.testing.perturb.objects import RUNS, Normalise, State, differences
 from clientgo.testing.perturb.perturbations import PERTURBATIONS, applies
+from clientgo.testing.perturb.progress import RunProgress
 from clientgo.testing.perturb.report import Outcome, Report
 from clientgo.testing.perturb.trial import Change, PerturbError, Plan, Runner, Trial
 from clientgo.testing.perturb.writes import Write
@@ -59,7 +65,7 @@ def perturb(
     timeout: float = 60.0,
     jobs: int = 4,
     command: str = Report.command,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], object] | bool = True,
 ) -> Report:
     """Disturb a controller at each of its writes, and compare how it ends.
 
@@ -70,12 +76,13 @@ def perturb(
     is not disturbed. ``normalise`` changes an object before it is compared, to remove what may
     differ. A run has ``timeout`` seconds to reach the undisturbed state. ``only`` is the name of
     one outcome, from the text of a failure. ``progress`` is called with how many runs are over, and
-    how many there are.
+    how many there are; True shows it on stderr.
 
-    Blocks until all runs are over; ``jobs`` run at a time.
+    Blocks until all runs are over; ``jobs`` run at a time, in this process.
 
     Raises:
-        PerturbError: the controller does not start, or writes nothing.
+        PerturbError: the controller does not start, writes nothing, or ends differently from run
+            to run.
         ValueError: an unknown perturbation.
     """
     unknown = set(perturbations) - set(PERTURBATIONS)
@@ -91,29 +98,51 @@ def perturb(
         quiet=quiet,
         timeout=timeout,
     )
-    undisturbed = Trial(plan)
-    if problem := undisturbed.run():
-        raise PerturbError(f"undisturbed, {problem}")
+    undisturbed = _undisturbed(plan)
     writes = undisturbed.log.writes()
     if not writes:
         raise PerturbError("the controller has written nothing, so there is nothing to disturb")
+    _check_repeatable(plan, undisturbed)
     cases = [
         (name, write)
         for write in writes
         for name in perturbations
         if applies(name, write, elects=undisturbed.elects()) and only in ("", f"{name}: {write}")
     ]
-    done = 0
-    outcomes = []
-    with ThreadPoolExecutor(jobs) as threads:
+    outcomes: list[Outcome] = []
+    with RunProgress() as shown, ThreadPoolExecutor(jobs) as threads:
+        if progress is True:
+            shown.begin(len(writes), len(cases), jobs)
+            progress = shown.show
         for outcome in threads.map(
             lambda case: _disturbed(plan, case[0], case[1], undisturbed.states), cases
         ):
             outcomes.append(outcome)
-            done += 1
-            if progress is not None:
-                progress(done, len(cases))
+            if progress:
+                progress(len(outcomes), len(cases))
     return Report(writes, outcomes, command)
+
+
+def _undisturbed(plan: Plan) -> Trial:
+    trial = Trial(plan)
+    if problem := trial.run():
+        raise PerturbError(f"undisturbed, {problem}")
+    return trial
+
+
+def _check_repeatable(plan: Plan, first: Trial) -> None:
+    """Raise PerturbError if the controller ends differently without any perturbation."""
+    for attempt in range(2):  # a busy machine may let one run make a change too early
+        again = _undisturbed(plan).states
+        steps = zip(first.states, again, strict=True)
+        found = next(filter(None, (differences(a, b, RUNS) for a, b in steps)), "")
+        if not found:
+            return
+        if attempt:
+            raise PerturbError(
+                f"two undisturbed runs differ, so that no other run can be compared:\n{found}\n"
+                "remove what may differ, such as a random password, with normalise=..."
+            )
 
 
 def _disturbed(plan: Plan, name: str, write: Write, expected: Sequence[State]) -> Outcome:
@@ -121,7 +150,17 @@ def _disturbed(plan: Plan, name: str, write: Write, expected: Sequence[State]) -
     try:
         problem = trial.run(expected)
     except Exception as error:  # noqa: BLE001 - one run must not end the others
-        problem = f"{type(error).__name__}: {error}"
+        problem = f"{type(error).__name__}: {error}{_sharing(error)}"
     if problem:
         return Outcome(name, write, "FAIL", problem, trial.log.around(write))
     return Outcome(name, write, "ok" if trial.struck else "not reached")
+
+
+def _sharing(error: BaseException) -> str:
+    """Return what to do if a run needs a port that another one has."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE:
+            return "; runs are parallel in one process: use port 0, or jobs=1"
+        cause = cause.__cause__ or cause.__context__
+    return ""

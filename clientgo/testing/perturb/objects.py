@@ -12,7 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from clientgo.client import Client, DiscoveryClient
 from clientgo.meta import NotFoundError
@@ -92,8 +92,20 @@ def _shown_name(metadata: Mapping[str, Any]) -> str:
     return f"{prefix}(generated)" if prefix else str(metadata["name"])
 
 
-def differences(expected: State, actual: State) -> str:
-    """Describe how a state differs from the undisturbed one; empty if it does not."""
+class Names(NamedTuple):
+    """What two states are called, and an object of the second that the first has not."""
+
+    first: str
+    second: str
+    extra: str
+
+
+DISTURBED: Final = Names("undisturbed", "disturbed", "exists and should not")
+RUNS: Final = Names("first run", "second run", "is new in the second run")
+
+
+def differences(expected: State, actual: State, names: Names = DISTURBED) -> str:
+    """Describe how a state differs from the expected one; empty if it does not."""
     missing, extra = list((expected - actual).elements()), list((actual - expected).elements())
     lines = []
     for text in list(extra):
@@ -103,12 +115,12 @@ def differences(expected: State, actual: State) -> str:
             extra.remove(text)
             missing.remove(twin)
             changed = difflib.unified_diff(
-                twin.splitlines(), text.splitlines(), "undisturbed", "disturbed", "", "", 3, ""
+                twin.splitlines(), text.splitlines(), names.first, names.second, "", "", 3, ""
             )
             lines += [f"{title} differs:", *(f"  {line}" for line in changed)]
     for text in extra:
         known = any(_title(other) == _title(text) for other in expected)
-        lines.append(f"{_title(text)} exists {'once more' if known else 'and should not'}")
+        lines.append(f"{_title(text)} {'exists once more' if known else names.extra}")
     lines += [f"{_title(text)} is missing" for text in missing]
     return "\n".join(lines)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from clientgo.testing.perturb import PERTURBATIONS, PerturbError, Report, perturb
 from clientgo.tools.cli.inputs import UsageError, load_function, read_manifests
-from clientgo.util.text.terminal import CommandParser, ExitStatus, Progress, complain
+from clientgo.util.text.terminal import CommandParser, ExitStatus, complain
 
 
 def configure(parser: CommandParser) -> None:
@@ -73,8 +73,7 @@ def configure(parser: CommandParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.INFO if options.verbose else logging.CRITICAL)
     try:
-        with Progress("runs") as progress:
-            report = _perturb(options, progress)
+        report = _perturb(options)
     except (UsageError, PerturbError) as error:
         complain("clientgo perturb", error)
         return ExitStatus.USAGE
@@ -88,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
     return 1 if report.failures else 0
 
 
-def _perturb(options: argparse.Namespace, progress: Progress) -> Report:
+def _perturb(options: argparse.Namespace) -> Report:
     return perturb(
         load_function(options.controller),
         manifests=read_manifests(options.manifest),
@@ -99,7 +98,6 @@ def _perturb(options: argparse.Namespace, progress: Progress) -> Report:
         timeout=options.timeout,
         jobs=options.jobs,
         command=_command(options),
-        progress=progress.show,
     )
 
 

@@ -5,9 +5,11 @@ Each makes one Secret for every ConfigMap that has the label ``copy``.
 
 from __future__ import annotations
 
+import errno
+import secrets
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from clientgo.api.core_v1 import ConfigMap, Secret
@@ -153,6 +155,44 @@ def slow_after_a_restart(config: RestConfig) -> Any:
             secrets.patch("copy", {"stringData": {value: "seen"}})
 
     return running(config, sync)
+
+
+def random_password(config: RestConfig) -> Any:
+    """Right, but the password is another one in each run."""
+
+    def sync(client: Client, copies: Lister[Secret], source: ConfigMap) -> None:
+        if not copies.namespace("default").list():
+            metadata = ObjectMeta(name="copy")
+            _create(client, Secret(metadata=metadata, string_data={"p": secrets.token_hex()}))
+
+    return running(config, sync)
+
+
+def random_name(config: RestConfig) -> Any:
+    """Makes a name of its own instead of letting the server do that."""
+
+    def sync(client: Client, copies: Lister[Secret], source: ConfigMap) -> None:
+        if not copies.namespace("default").list():
+            _create(client, copy_of(source, ObjectMeta(name=f"copy-{secrets.token_hex(4)}")))
+
+    return running(config, sync)
+
+
+def _create(client: Client, secret: Secret) -> None:
+    with suppress(AlreadyExistsError):
+        client.resource(Secret).namespace("default").create(secret)
+
+
+def with_a_port(lives: int) -> Callable[[RestConfig], Any]:
+    """Return a controller that is right, but whose port is taken after so many lives."""
+    left = iter(range(lives))
+
+    def run(config: RestConfig) -> Any:
+        if next(left, None) is None:
+            raise RuntimeError("no metrics") from OSError(errno.EADDRINUSE, "in use")
+        return level_triggered(config)
+
+    return run
 
 
 @contextmanager

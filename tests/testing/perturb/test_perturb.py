@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import yaml
 
 from clientgo.__main__ import main
 from clientgo.testing.perturb import PERTURBATIONS, PerturbError, Report, perturb
+from clientgo.testing.perturb.progress import RunProgress
 from tests.testing.perturb import controllers
 from tests.testing.perturb.controllers import SOURCE, change_source
 
@@ -80,6 +82,58 @@ def test_a_failure_can_be_repeated_alone_by_its_name() -> None:
     assert [outcome.name for outcome in report.failures] == [name]
     with pytest.raises(AssertionError, match=r"perturb\(\.\.\., only='refused: create"):
         report.check()
+
+
+def test_what_differs_from_run_to_run_is_said_before_anything_is_disturbed() -> None:
+    shown: list[int] = []
+    with pytest.raises(PerturbError, match="two undisturbed runs differ") as error:
+        disturbed(controllers.random_password, progress=lambda done, _: shown.append(done))
+
+    lines = str(error.value).splitlines()
+    assert lines[1] == "Secret default/copy differs:"
+    assert "  --- first run" in lines
+    assert "  +++ second run" in lines
+    assert "normalise=" in lines[-1]
+    assert shown == []
+
+
+def test_an_object_of_another_name_in_each_run_is_said_too() -> None:
+    with pytest.raises(PerturbError, match=r"Secret default/copy-\w+ is new in the second run"):
+        disturbed(controllers.random_name)
+
+
+def test_what_may_differ_can_be_removed() -> None:
+    def without_data(obj: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in obj.items() if name != "data"}
+
+    report = disturbed(
+        controllers.random_password, normalise=without_data, perturbations=["refused"]
+    )
+
+    report.check()
+    assert [outcome.verdict for outcome in report.outcomes] == ["ok"]
+
+
+def test_runs_that_need_the_same_port_say_that_they_share_the_process() -> None:
+    report = disturbed(controllers.with_a_port(2), perturbations=["refused", "lost-answer"])
+
+    assert report.failures
+    assert "use port 0, or jobs=1" in report.failures[0].problem
+
+
+def test_progress_is_shown_by_default(capsys: pytest.CaptureFixture[str]) -> None:
+    disturbed(controllers.level_triggered, perturbations=["refused", "lost-answer"])
+    assert capsys.readouterr().err == "perturb: 1 writes, 2 disturbed runs, 2 at a time\n"
+    disturbed(controllers.level_triggered, perturbations=["refused"], progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_long_runs_are_counted_now_and_then() -> None:
+    out, clock = io.StringIO(), iter([0.0, 4.0, 10.0, 12.0, 20.5])
+    progress = RunProgress(out, lambda: next(clock))
+    for done in range(1, 5):
+        progress.show(done, 9)
+    assert out.getvalue() == "perturb: 2 of 9 runs after 10 s\nperturb: 4 of 9 runs after 20 s\n"
 
 
 def test_an_unknown_perturbation_is_refused_with_the_known_ones() -> None:
