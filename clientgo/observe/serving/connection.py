@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import re
 import socket
 from collections.abc import Callable, Collection, Generator
 from contextlib import AbstractContextManager
@@ -30,6 +31,9 @@ from clientgo.observe.serving.limited_reader import (
 from clientgo.observe.serving.messages import Handler, Request, Response
 
 _log = logging.getLogger("clientgo.observe.serving")
+
+_LENGTH: Final = re.compile(r"[0-9]{1,18}")
+"""As many digits as 64 bits hold; an int of thousands of digits is an error of its own."""
 
 BODY_TIMEOUT: Final = 32.0
 """Seconds, for a body to arrive and for an answer to be sent."""
@@ -97,19 +101,32 @@ class Connection(BaseHTTPRequestHandler):
         return True
 
     def do_POST(self) -> None:
-        declared = self.headers.get("Content-Length", "0")
         if self.command not in self._service.methods:
             self.send_error(405)
             return
-        if not declared.isdecimal():
+        if self.headers.defects:
+            self.send_error(400, "malformed headers")
+            return
+        length = self._declared_length()
+        if length is None:
             self.send_error(400, "bad Content-Length")
             return
-        body = self._body(int(declared))
+        body = self._body(length)
         if body is not None:
             with self._answering():
-                self._send(self._answer(body, is_too_large=int(declared) >= self._service.max_body))
+                self._send(self._answer(body, is_too_large=length >= self._service.max_body))
 
     do_GET = do_HEAD = do_PUT = do_POST  # noqa: N815 - http.server's names
+
+    def _declared_length(self) -> int | None:
+        """Return the length of the body; None if a proxy could read it in another way."""
+        declared = self.headers.get_all("Content-Length", ["0"])
+        is_ambiguous = len(declared) > 1 or (
+            "Content-Length" in self.headers and "Transfer-Encoding" in self.headers
+        )
+        if is_ambiguous or not _LENGTH.fullmatch(declared[0].strip(" \t")):
+            return None
+        return int(declared[0])
 
     def _body(self, length: int) -> bytes | None:
         """Read a body, and keep it if it is not too large; None if the client stops sending."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import ssl
 import threading
@@ -135,12 +136,44 @@ def test_an_idle_connection_is_closed(serving: Serving, monkeypatch: pytest.Monk
         assert read_to_end(sock).endswith(b"\r\n\r\n2")
 
 
-@pytest.mark.parametrize("length", ["-1", "many", "1e3"])
+@pytest.mark.parametrize("length", ["-1", "+1", "many", "1e3", "1_0", "", "\u00b2", "9" * 5000])
 def test_a_length_that_is_none_is_a_bad_request(serving: Serving, length: str) -> None:
     """OP-WHK-08"""
     with connect(serving.address) as sock:
-        sock.sendall(f"POST /x HTTP/1.1\r\nContent-Length: {length}\r\n\r\n".encode())
+        sock.sendall(f"POST /x HTTP/1.1\r\nContent-Length: {length}\r\n\r\n".encode("latin-1"))
         assert b" 400" in read_to_end(sock).partition(b"\r\n")[0]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "Content-Length: 0\r\nContent-Length: 2",
+        "Content-Length: 2\r\nContent-Length: 2",
+        "Content-Length: 2, 2",
+        "Content-Length: 2\r\nTransfer-Encoding: chunked",
+        "Content-Length : 2",
+        "Content-Length: 2\r\nno header",
+        " Content-Length: 2",
+        ": 2",
+    ],
+)
+def test_a_body_that_a_proxy_could_read_in_another_way_is_a_bad_request(
+    serving: Serving, headers: str
+) -> None:
+    """What follows its headers would be another request."""
+    with connect(serving.address) as sock:
+        sock.sendall(f"POST /x HTTP/1.1\r\n{headers}\r\n\r\n{{}}".encode())
+        assert b" 400" in read_to_end(sock).partition(b"\r\n")[0]
+    assert serving.calls == []
+
+
+def test_a_bad_request_is_not_logged_as_an_error(
+    serving: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    with connect(serving.address) as sock:
+        sock.sendall(f"POST /x HTTP/1.1\r\nContent-Length: {'9' * 5000}\r\n\r\n".encode())
+        read_to_end(sock)
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []
 
 
 def test_a_body_without_a_length_is_taken_for_none_and_the_connection_ended(
