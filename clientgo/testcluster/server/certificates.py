@@ -25,6 +25,7 @@ from clientgo.util.certificates import (
     covers,
     make_authority,
     make_client_pair,
+    make_private,
     make_self_signed_pair,
     validity_of,
     write_private,
@@ -83,6 +84,7 @@ def _own_addresses() -> list[str]:
 def _is_usable(certificate: Path, key: Path, names: Sequence[str], now: float) -> bool:
     if not certificate.exists() or not key.exists():
         return False
+    make_private(key)
     content = certificate.read_bytes()
     is_for_all = not names or covers(content, names)
     return is_for_all and validity_of(content).ends - now > _RENEWED

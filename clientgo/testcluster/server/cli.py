@@ -175,9 +175,11 @@ def _run(options: argparse.Namespace) -> int:
     if options.command:
         command = _Command(options.command)
         with call_on_signals(command.pass_on):
-            return _serve(server, options, command.run)
-    with stop_on_signals() as stop:
-        return _serve(server, options, lambda _kubeconfig: _wait(stop))
+            status = _serve(server, options, command.run)
+    else:
+        with stop_on_signals() as stop:
+            status = _serve(server, options, lambda _kubeconfig: _wait(stop))
+    return status or int(server.has_lost_changes)
 
 
 def _wait(stop: threading.Event) -> int:

@@ -167,6 +167,7 @@ class EmbeddedAPIServer(PodProviders):
         self._ready = threading.Event()
         self._failures: list[BaseException] = []
         self._directory: Path | None = None
+        self._has_lost_changes = False
         self._client_authority: ClientAuthority | None = None
 
     # -- life cycle
@@ -221,6 +222,7 @@ class EmbeddedAPIServer(PodProviders):
             raise
         self._ready.clear()
         self._failures.clear()
+        self._has_lost_changes = False
         try:
             self._thread = SupervisedThread.started(
                 self._run,
@@ -247,6 +249,11 @@ class EmbeddedAPIServer(PodProviders):
             self._call(self._begin_stop)
             self._thread.join()
             self._thread = None
+
+    @property
+    def has_lost_changes(self) -> bool:
+        """Return True if the server could not keep its last changes when it stopped."""
+        return self._has_lost_changes
 
     def restart(self, *, keep_objects: bool = True, keep_history: bool = True) -> None:
         """Stop and start on the same port.
@@ -418,7 +425,7 @@ class EmbeddedAPIServer(PodProviders):
             weakref.finalize(self, temporary.remove)
         try:
             self._keep_secrets(self._secrets)
-        except ValueError as error:
+        except (OSError, ValueError) as error:
             raise DataDirectoryError(
                 f"a certificate, key or token in {self._secrets} can't be used ({error}); remove "
                 "it, and the server makes another"
@@ -493,6 +500,7 @@ class EmbeddedAPIServer(PodProviders):
         try:
             await self._cluster.state.storage.durable()
         except JournalError as error:
+            self._has_lost_changes = True
             LOG.error("the API server stops; its last changes are lost: %s", error)
 
     def _begin_stop(self) -> None:

@@ -22,7 +22,8 @@ def configure(parser: CommandParser) -> None:
         "clientgo apiserver --kubeconfig ./kubeconfig",
         "clientgo apiserver --workloads --nodes 5 --stages stages.yaml",
         "clientgo apiserver --data-dir ./cluster --authorization-mode=RBAC",
-        statuses="0, stopped by Ctrl-C or SIGTERM; 1, it can't start; 2, wrong arguments",
+        statuses="0, stopped by Ctrl-C or SIGTERM; 1, it can't start, or lost its last changes; "
+        "2, wrong arguments",
     )
     server_command.configure(parser)
     parser.add_argument(

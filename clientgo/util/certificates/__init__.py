@@ -25,6 +25,7 @@ from clientgo.util.certificates.authority import (
 from clientgo.util.certificates.private_files import (
     CERTIFICATE_FILE,
     KEY_FILE,
+    make_private,
     write_pair,
     write_private,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "split_certificates",
     # files
     "write_pair",
+    "make_private",
     "write_private",
     "CERTIFICATE_FILE",
     "KEY_FILE",

@@ -7,6 +7,7 @@ file is overwritten, or read the secret.
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import stat
 from collections import deque
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from clientgo.util.certificates.authority import KeyPair
+
+_log = logging.getLogger("clientgo.util.certificates")
 
 CERTIFICATE_FILE: Final = "tls.crt"
 KEY_FILE: Final = "tls.key"
@@ -37,6 +40,29 @@ def write_private(path: Path, content: bytes) -> None:
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
     new.replace(path)
+
+
+def make_private(path: Path) -> None:
+    """Let only its owner read a file; log if others could. Raises ``OSError`` if it is no file."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        if os.name != "posix" or not mode & (stat.S_IRWXG | stat.S_IRWXO):
+            return
+        try:
+            os.fchmod(descriptor, mode & stat.S_IRWXU)
+        except OSError as error:  # it is another user's, or a file system of a Secret
+            _log.warning("other users can use %s, which holds a secret: %s", path, error.strerror)
+        else:
+            _log.warning(
+                "other users could use %s, which holds a secret; now they can't. Remove it, to "
+                "have another one made, if one of them may have read it",
+                path,
+            )
+    finally:
+        os.close(descriptor)
 
 
 def write_pair(directory: Path, pair: KeyPair) -> None:

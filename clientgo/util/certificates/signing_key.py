@@ -13,7 +13,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from clientgo.util.certificates.private_files import write_private
+from clientgo.util.certificates.private_files import make_private, write_private
 from clientgo.util.copies import uncopyable
 from clientgo.util.extras import needing_extra
 
@@ -56,6 +56,7 @@ class SigningKey:
         from cryptography.hazmat.primitives.asymmetric import ec
 
         if path.exists():
+            make_private(path)
             key = serialization.load_pem_private_key(path.read_bytes(), None)
             if not isinstance(key, ec.EllipticCurvePrivateKey) or key.curve.name != "secp256r1":
                 raise ValueError(f"{path} holds no private key on the P-256 curve")

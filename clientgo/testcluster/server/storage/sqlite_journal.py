@@ -27,7 +27,7 @@ class SqliteJournal:
         self._kept = 0
         """How many of the recorded changes are on disk."""
         self._writing: asyncio.Task[None] | None = None
-        self._failure: sqlite3.Error | None = None
+        self._failure: sqlite3.Error | OSError | None = None
 
     def history(self) -> History:
         """Return what earlier processes have recorded."""
@@ -67,7 +67,7 @@ class SqliteJournal:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._writer, self._directory.write, entries, forget)
             self._kept = recorded
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             self._failure = error
         finally:
             self._writing = None

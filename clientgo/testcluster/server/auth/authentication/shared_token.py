@@ -13,7 +13,7 @@ import ipaddress
 import secrets
 from pathlib import Path
 
-from clientgo.util.certificates import write_private
+from clientgo.util.certificates import make_private, write_private
 
 _TOKEN_BYTES = 32
 """Random bytes of a generated token."""
@@ -89,6 +89,7 @@ def read_token(path: Path) -> str:
 def keep_token(path: Path) -> str:
     """Return the token in a file; generate it if there is none."""
     if path.exists():
+        make_private(path)
         return read_token(path)
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     write_private(path, f"{token}\n".encode())
