@@ -26,7 +26,12 @@ _REFERENCE: Final = (
 )
 
 _EVENT: Final = {
-    "source": ("source.component", "deprecatedSource.component", "reportingComponent"),
+    "source": (
+        "source.component",
+        "deprecatedSource.component",
+        "reportingComponent",
+        "reportingController",
+    ),
     "reportingComponent": ("reportingComponent", "reportingController"),
     "reportingController": ("reportingComponent", "reportingController"),
     **{

@@ -98,7 +98,8 @@ class StructuralSchema:
         keywords = list(check_keywords(root, path))
         causes = [*check_root(root, path, has_status=has_status), *keywords]
         if has_unsupported_keywords(root):
-            raise SchemaError(causes)
+            detail = "the schema has a keyword that is not supported"
+            raise SchemaError(causes or [FieldError.invalid(path, "", detail)])
         structure = check_structure(root, path) or list(_check_defaults(root.as_resource(), path))
         if structure:  # rules need a structural schema with valid defaults
             raise SchemaError([*structure, *causes])

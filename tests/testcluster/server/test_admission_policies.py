@@ -67,6 +67,20 @@ def test_a_binding_can_warn_instead(api: Api) -> None:
     assert f"Validation failed for {whose}: failed expression: false" in warning
 
 
+@pytest.mark.parametrize("content_type", [MERGE_PATCH, "application/apply-patch+yaml"])
+def test_a_patch_has_the_options_of_the_write_that_it_is(api: Api, content_type: str) -> None:
+    kind = "request.options.kind == (request.operation == 'CREATE' ? 'Create' : 'Update')"
+    install(api, VALIDATING, policy(f"{kind} + 'Options'"))
+    body = {"apiVersion": "v1", "kind": "ConfigMap"} | configmap("a")
+    if content_type == MERGE_PATCH:
+        api.create(CONFIGMAPS, body)
+
+    for value in ("v", "w"):
+        body["data"] = {"k": value}
+        path, query = f"{CONFIGMAPS}/a", {"fieldManager": "m"}
+        assert api.call("PATCH", path, body, content_type, **query).status < 300
+
+
 def test_expressions_see_the_write(api: Api, server: EmbeddedAPIServer) -> None:
     expressions = [
         "request.operation == 'UPDATE' && request.name == 'a' && request.namespace == 'default'",

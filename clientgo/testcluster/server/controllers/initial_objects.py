@@ -33,7 +33,8 @@ _HTTPS = {"name": "https", "port": 443, "protocol": "TCP"}
 
 def create_initial(writer: ObjectWriter, address: str, port: int) -> None:
     """Create what is missing; ``address`` and ``port`` are where the server listens."""
-    for api_version, plural, obj in (*_namespaces(), *_priorities(), _service_range()):
+    others = (*_priorities(), _service_range(), _authentication())
+    for api_version, plural, obj in (*_namespaces(), *others):
         writer.put_own(api_version, plural, obj, keep=True)
     writer.put_own("v1", "services", _service(port), keep=True)
     for api_version, plural, obj in _endpoints(address, port):
@@ -56,6 +57,12 @@ def _priorities() -> Iterator[tuple[str, str, Object]]:
             "preemptionPolicy": "PreemptLowerPriority",
         }
         yield "scheduling.k8s.io/v1", "priorityclasses", {"metadata": metadata, **body}
+
+
+def _authentication() -> tuple[str, str, Object]:
+    """Return what aggregated API servers read: no authority of clients or of proxies is set."""
+    name = "extension-apiserver-authentication"
+    return "v1", "configmaps", {"metadata": {"name": name, "namespace": "kube-system"}}
 
 
 def _service_range() -> tuple[str, str, Object]:

@@ -121,10 +121,13 @@ def accepted_type(wanted: MediaRange) -> str:
 
 
 @lru_cache(maxsize=256)
-def negotiate(accept: str, *, streaming: bool = False, builtin: bool = False) -> Representation:
+def negotiate(
+    accept: str, *, streaming: bool = False, builtin: bool = False, has_table: bool = True
+) -> Representation:
     """Choose a representation of API objects for an Accept header.
 
-    The router of built-in kinds (``builtin``) knows no ``application/*``.
+    The router of built-in kinds (``builtin``) knows no ``application/*``. Without ``has_table``
+    there is no Table of the answer.
 
     Raises:
         FailedRequestError: 406, the client accepts no representation.
@@ -145,8 +148,8 @@ def negotiate(accept: str, *, streaming: bool = False, builtin: bool = False) ->
             continue
         if streaming and media_type not in _STREAMED_TYPES:
             break
-        if media_type == PROTOBUF_TYPE and form is Form.TABLE:
-            continue  # a Table has no such form
+        if form is Form.TABLE and (media_type == PROTOBUF_TYPE or not has_table):
+            continue
         version = f"{_META_GROUP}/{wanted.parameter('v') or 'v1'}"
         found = Representation(form, media_type, version=version)
         if media_type == _JSON or (chosen is None and not found.is_protobuf):

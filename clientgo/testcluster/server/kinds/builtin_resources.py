@@ -51,6 +51,7 @@ from clientgo.testcluster.server.kinds.core import (
 )
 from clientgo.testcluster.server.kinds.definitions import CrdStrategy
 from clientgo.testcluster.server.kinds.jobs import JobStrategy
+from clientgo.testcluster.server.kinds.network.ip_addresses import IPAddressStrategy
 from clientgo.testcluster.server.kinds.network.network_policies import (
     EndpointSliceStrategy,
     IngressStrategy,
@@ -111,6 +112,7 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     ("coordination.k8s.io", "Lease"): LeaseStrategy,
     ("discovery.k8s.io", "EndpointSlice"): EndpointSliceStrategy,
     ("events.k8s.io", "Event"): EventStrategy,
+    ("networking.k8s.io", "IPAddress"): IPAddressStrategy,
     ("networking.k8s.io", "Ingress"): IngressStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
     ("policy", "Eviction"): EvictionStrategy,

@@ -50,9 +50,10 @@ class JobStrategy(JobSpecStrategy):
         status, before = new.get("status", {}), old.get("status", {})
         spec = new["spec"]
         started, was_started = status.get("startTime"), before.get("startTime")
-        if was_started and started != was_started and not spec.get("suspend"):
-            detail = "startTime cannot be removed for unsuspended job"
-            errors.append(FieldError.required("status.startTime", detail))
+        is_resumed = _is_suspended(before) and not _is_suspended(status)
+        if was_started and started != was_started and not spec.get("suspend") and not is_resumed:
+            detail = "field is immutable for unsuspended job once set"
+            errors.append(FieldError.invalid("status.startTime", started, detail))
         ended, was_ended = status.get("completionTime"), before.get("completionTime")
         if ended and was_ended and ended != was_ended:
             detail = "field is immutable"
@@ -73,6 +74,13 @@ class JobStrategy(JobSpecStrategy):
         """Return the errors of an update: as upstream, the spec is checked twice."""
         errors = self.validate(new) + self.table.validate(new, old) + _selector_errors(new["spec"])
         return errors + _immutable_errors(new, old)
+
+
+def _is_suspended(status: Object) -> bool:
+    return any(
+        item["type"] == "Suspended" and item["status"] == "True"
+        for item in status.get("conditions") or ()
+    )
 
 
 def _are_indexes(text: str, spec: Object) -> bool:

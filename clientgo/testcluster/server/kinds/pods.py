@@ -10,16 +10,15 @@ Upstream: ``pkg/registry/core/pod/strategy.go`` and ``pkg/apis/core/validation``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from clientgo.meta.json_values import copy_json
 from clientgo.meta.selectors import label_key_problems
 from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.server.kinds.builtin_strategies import StatusStrategy, take
+from clientgo.testcluster.server.kinds.pod_resources import quality_of_service, resize_errors
 from clientgo.testcluster.server.kinds.pod_warnings import name_warnings, pod_warnings
 from clientgo.testcluster.server.storage.storage import Object
-from clientgo.util.text.quantities import parse_quantity
 
 _CONTAINERS = ("containers", "initContainers")
 _MOST_SECONDS = 2**31 - 1
@@ -86,7 +85,7 @@ class PodStrategy(StatusStrategy):
 
     def initial_status(self, obj: Object) -> Object:
         """Return the phase Pending and the quality of service class."""
-        return {"phase": "Pending", "qosClass": _quality_of_service(obj["spec"])}
+        return {"phase": "Pending", "qosClass": quality_of_service(obj["spec"])}
 
     def spec_changed(self, new: Object, old: Object) -> bool:
         """Return True if the spec has changed; the binding to a node does not count."""
@@ -151,7 +150,7 @@ class PodStrategy(StatusStrategy):
         if subresource == "ephemeralcontainers":
             return errors + _ephemeral_errors(new["spec"], old["spec"])
         if subresource == "resize":
-            return errors + _resize_errors(new["spec"], old["spec"])
+            return errors + resize_errors(new, old)
         return errors
 
     def warnings(self, new: Object, old: Object | None) -> list[str]:
@@ -241,19 +240,6 @@ def _gated(now: str) -> Object:
         "lastProbeTime": None,
         "lastTransitionTime": now,
     }
-
-
-def _quality_of_service(spec: Mapping[str, Any]) -> str:
-    """Return the quality of service class of a pod."""
-    resources = [item.get("resources", {}) for item in spec["containers"] or ()]
-    if not any(item.get("requests") or item.get("limits") for item in resources):
-        return "BestEffort"
-    guaranteed = all(
-        item.get("limits", {}).keys() >= {"cpu", "memory"}
-        and item.get("requests", item["limits"]) == item["limits"]
-        for item in resources
-    )
-    return "Guaranteed" if guaranteed else "Burstable"
 
 
 def _take_resources(spec: Object, wanted: Object) -> None:
@@ -404,54 +390,3 @@ def _ephemeral_errors(new: Object, old: Object) -> list[FieldError]:
         for container in old.get("ephemeralContainers") or ()
         if wanted.get(name := container["name"]) != container
     ]
-
-
-def _resize_errors(new: Object, old: Object) -> list[FieldError]:
-    """Check that only amounts of CPU and memory change, within the quality of service class."""
-    errors = []
-    service_class = _quality_of_service(new)
-    if service_class != _quality_of_service(old):
-        detail = "Pod QOS Class may not change as a result of resizing"
-        errors.append(FieldError.invalid("spec", service_class, detail))
-    for field in _CONTAINERS:
-        for index, (container, before) in enumerate(
-            zip(new.get(field) or (), old.get(field) or (), strict=True)
-        ):
-            if field == "initContainers" and container.get("restartPolicy") != "Always":
-                if container != before:
-                    detail = "resources for non-sidecar init containers are immutable"
-                    errors.append(FieldError.forbidden("spec", detail))
-                continue
-            errors += _container_resize_errors(container, before, f"spec.{field}[{index}]")
-    return errors
-
-
-_RESIZED = {"cpu", "memory"}
-
-
-def _container_resize_errors(new: Object, old: Object, path: str) -> list[FieldError]:
-    errors = []
-    after, before = new.get("resources", {}), old.get("resources", {})
-    for part in ("requests", "limits"):
-        if not before.get(part, {}).keys() <= after.get(part, {}).keys():
-            detail = f"resource {part} cannot be removed"
-            errors.append(FieldError.forbidden(f"{path}.resources.{part}", detail))
-    policies = {item["resourceName"]: item for item in new.get("resizePolicy") or ()}
-    restarts = policies.get("memory", {}).get("restartPolicy") == "RestartContainer"
-    limit, old_limit = (item.get("limits", {}).get("memory") for item in (after, before))
-    lowered = limit and (not old_limit or parse_quantity(limit) < parse_quantity(old_limit))
-    if lowered and not restarts and not old_limit:
-        detail = "memory limits cannot be added unless resizePolicy is RestartContainer"
-        errors.append(FieldError.forbidden(f"{path}.resources.limits[memory]", detail))
-    others = [
-        {
-            part: {name: value for name, value in amounts.items() if name not in _RESIZED}
-            for part, amounts in resources.items()
-            if isinstance(amounts, dict)
-        }
-        for resources in (after, before)
-    ]
-    if any(others[0].get(part, {}) != others[1].get(part, {}) for part in ("requests", "limits")):
-        detail = "only cpu and memory resources are mutable"
-        errors.append(FieldError.forbidden("spec", detail))
-    return errors

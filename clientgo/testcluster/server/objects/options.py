@@ -43,6 +43,10 @@ class WriteOptions(msgspec.Struct, frozen=True):
     work_size: int = 0
     """Bytes of the object that the client sent, at most; 0 if the server itself writes."""
 
+    def sent_as(self, kind: str) -> Mapping[str, Any]:
+        """Return what the client gave as options of a kind: admission sees no ``PatchOptions``."""
+        return {**self.as_sent, "kind": kind} if self.as_sent else self.as_sent
+
 
 class DeleteOptions(msgspec.Struct, frozen=True):
     """Options of a deletion; absent preconditions are None."""

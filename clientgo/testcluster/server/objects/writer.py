@@ -146,7 +146,7 @@ class ObjectWriter:
             None,
             work,
             dry_run=options.dry_run,
-            options=options.as_sent,
+            options=options.sent_as("CreateOptions"),
             user=options.user,
         )
         obj = await self._mutate(review, obj)
@@ -158,7 +158,8 @@ class ObjectWriter:
         await self._admission.validate(review)
         if self._state.storage.version != version:  # the namespace may have gone meanwhile
             self._admission.check(Operation.CREATE, resource, namespace, target.name)
-        take_version_of_new(obj["metadata"])
+        if not options.dry_run:  # which the storage alone refuses
+            take_version_of_new(obj["metadata"])
         form = await resource.stored_form(obj, work.run)
         self._allocate(review, since=version)
         existing = collection.get(target.key)
@@ -304,7 +305,7 @@ class ObjectWriter:
             work,
             subresource,
             options.dry_run,
-            options.as_sent,
+            options.sent_as("UpdateOptions"),
             options.user,
         )
         new = await self._mutate(review, new)

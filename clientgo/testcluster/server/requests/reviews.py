@@ -25,7 +25,9 @@ from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
 from clientgo.testcluster.server.auth.authorization.rules import PolicyRule
 from clientgo.testcluster.server.auth.users import User
 from clientgo.testcluster.server.http.messages import AnyResponse, value_response
+from clientgo.testcluster.server.http.negotiation import Form
 from clientgo.testcluster.server.requests.options import write_options
+from clientgo.testcluster.server.requests.rendering import partial_metadata
 from clientgo.testcluster.server.requests.subresources.handlers import create_binding
 from clientgo.testcluster.server.requests.verbs import Verb, VerbCall, read_body_as, set_namespace
 from clientgo.testcluster.server.resources.errors import bad_request, invalid
@@ -43,6 +45,8 @@ def review_verb(answer: _Answer) -> Verb:
         read = await read_body_as(call, call.resource, options)
         set_namespace(call, read)
         read["status"] = answer(call, read)
+        if call.representation.form in (Form.METADATA, Form.METADATA_LIST):
+            read = partial_metadata(read, call.representation.version)
         return value_response(read, call.representation.media_type, 201)
 
     return review

@@ -22,7 +22,10 @@ from clientgo.testcluster.server.requests.options import check_timeout
 from clientgo.testcluster.server.requests.patching import check_patch_type
 from clientgo.testcluster.server.requests.request_info import RequestInfo, parse_path
 from clientgo.testcluster.server.requests.reviews import ANSWERED
-from clientgo.testcluster.server.requests.subresources.handlers import subresource_verb
+from clientgo.testcluster.server.requests.subresources.handlers import (
+    CREATED_BELOW,
+    subresource_verb,
+)
 from clientgo.testcluster.server.requests.verbs import (
     COLLECTION_VERBS,
     OBJECT_VERBS,
@@ -69,6 +72,7 @@ async def answer_resource_request(
         request.headers.get("accept", ""),
         streaming=verb is watch,
         builtin=not resource.is_custom,
+        has_table=verb not in _WITHOUT_TABLE,
     )
     if resource.is_custom and representation.is_protobuf and representation.form is Form.OBJECT:
         raise not_in_protobuf(resource.kind)
@@ -93,6 +97,10 @@ async def answer_resource_request(
         raise
     answer.headers += _warning_headers(call)
     return answer
+
+
+_WITHOUT_TABLE = frozenset({*ANSWERED.values(), *CREATED_BELOW})
+"""Handlers of what is answered and not stored."""
 
 
 def _warning_headers(call: VerbCall) -> tuple[tuple[str, str], ...]:

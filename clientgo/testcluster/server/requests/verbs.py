@@ -25,7 +25,11 @@ from clientgo.testcluster.server.http.bodies import (
 )
 from clientgo.testcluster.server.http.messages import AnyResponse, Request, Response, value_response
 from clientgo.testcluster.server.http.negotiation import Representation
-from clientgo.testcluster.server.objects.decoding import field_warnings, read_object
+from clientgo.testcluster.server.objects.decoding import (
+    field_warnings,
+    read_object,
+    unknown_field,
+)
 from clientgo.testcluster.server.objects.metadata import drop_duplicate_owners
 from clientgo.testcluster.server.objects.options import FieldValidation, WriteOptions
 from clientgo.testcluster.server.objects.state import State
@@ -266,8 +270,8 @@ def _read_unversioned(
     resource.strategy.check_type(resource, {"kind": patched.get("kind")})
     header = {"apiVersion": resource.api_version, "kind": resource.kind}
     unknown = sorted(patched.keys() - header.keys())
-    validation = options.field_validation
-    call.warnings[:] = field_warnings(resource, header, unknown, duplicates, validation)
+    problems = [*duplicates, *map(unknown_field, unknown)]
+    call.warnings[:] = field_warnings(resource, header, problems, options.field_validation)
     return header
 
 
@@ -404,7 +408,12 @@ def _read(
 ) -> Object:
     """Return the object as its kind reads it; a write that starts again reads again."""
     read, warnings = read_object(
-        call.resource, obj, options.field_validation, duplicates, applied=applied
+        call.resource,
+        obj,
+        options.field_validation,
+        duplicates,
+        applied=applied,
+        is_patched=call.request.method == "PATCH",
     )
     if owners := drop_duplicate_owners(read["metadata"]):
         warnings.append(_duplicate_owners_warning(call, owners))

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import re
+from ipaddress import ip_address
 
 import msgspec
 
 from clientgo.meta.validation.field_errors import FieldError
+from clientgo.util.text import go_format
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 
@@ -64,6 +66,21 @@ PATH_SEGMENT = NameRule(
     "may not be '.' or '..' and may not contain '/' or '%'",
     prefix_pattern=re.compile(r"[^/%]+"),
 )
+
+
+class _AddressRule(NameRule, frozen=True):
+    """Names are IP addresses in their canonical form."""
+
+    def problems(self, name: str, *, prefix: bool = False) -> list[str]:
+        """Return why ``name`` is no address; a prefix is checked as a name."""
+        try:
+            is_canonical = str(ip_address(name)) == name
+        except ValueError:
+            return [f"ParseAddr({go_format.quote(name)}): unable to parse IP"]
+        return [] if is_canonical else [self.reason]
+
+
+IP_ADDRESS = _AddressRule(re.compile(""), math.inf, "must be a canonical format IP address")
 
 
 def name_causes(name: str, rule: NameRule, *, prefix: bool = False) -> list[FieldError]:

@@ -5,10 +5,12 @@ Upstream: ``pkg/registry/core/service`` and ``pkg/api/service``.
 
 from __future__ import annotations
 
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.server.kinds.builtin_strategies import StatusStrategy
 from clientgo.testcluster.server.resources.names import DNS_LABEL
 from clientgo.testcluster.server.storage.storage import Object
 
+_INGRESS = "status.loadBalancer.ingress"
 _TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
 _TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
 
@@ -29,6 +31,13 @@ class ServiceStrategy(StatusStrategy):
         status = new.get("status", {})
         if new["spec"].get("type") != "LoadBalancer" and status.get("loadBalancer"):
             new["status"] = {**status, "loadBalancer": {}}
+
+    def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of a status; where no addresses are allowed, theirs do not count."""
+        errors = super().validate_status_update(new, old)
+        if any(error.field == _INGRESS for error in errors):
+            return [error for error in errors if not error.field.startswith(f"{_INGRESS}[")]
+        return errors
 
     def initial_status(self, obj: Object) -> Object:
         """Return an empty load balancer status."""

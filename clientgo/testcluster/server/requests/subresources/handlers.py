@@ -161,3 +161,6 @@ _HANDLERS: dict[tuple[str, str], Verb] = {
     **{("portforward", verb): forward_ports for verb in _CONNECT},
     **{("proxy", verb): _refuse_proxy for verb in _METHODS.values()},
 }
+
+CREATED_BELOW: tuple[Verb, ...] = (create_token, _bind, evict)
+"""Handlers of what clients create below an object, and the server does not store."""
