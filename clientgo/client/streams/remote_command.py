@@ -126,7 +126,9 @@ class RemoteCommand(ChannelStream):
     ) -> ExecResult:
         """Send all input and read all output, in this thread; see ``exec`` of a client of pods."""
         kept = {"stdout": _Kept(), "stderr": _Kept()}
-        writers = {"stdout": stdout or kept["stdout"], "stderr": stderr or kept["stderr"]}
+        writers: dict[str, BinaryIO] = {**kept}
+        writers |= {"stdout": stdout} if stdout is not None else {}
+        writers |= {"stderr": stderr} if stderr is not None else {}
         pieces = None if stdin is None else _pieces_of(stdin)
         if pieces is not None:
             self._check_half_close()
@@ -134,15 +136,14 @@ class RemoteCommand(ChannelStream):
         deadline = None if timeout is None else clock.monotonic() + timeout
         while True:
             left = None if deadline is None else deadline - clock.monotonic()
+            if left is not None and left <= 0:
+                raise self._late(timeout)
             try:
                 output = self._read(left, until_idle=pieces is not None)
             except TransportTimeoutError as error:
                 if deadline is None or clock.monotonic() < deadline:
                     raise
-                raise TransportTimeoutError(
-                    *self._channels.request,
-                    f"the command has not ended within {timeout} s; it may go on in the container",
-                ) from error
+                raise self._late(timeout) from error
             if output is None:
                 break
             if isinstance(output, Output):
@@ -173,6 +174,12 @@ class RemoteCommand(ChannelStream):
             elif stream := _OUTPUTS.get(message[0]):
                 return Output(stream, message[1])
         return None
+
+    def _late(self, timeout: float | None) -> TransportTimeoutError:
+        return TransportTimeoutError(
+            *self._channels.request,
+            f"the command has not ended within {timeout} s; it may go on in the container",
+        )
 
     def _put_next(self, pieces: Iterator[memoryview]) -> Iterator[memoryview] | None:
         piece = next(pieces, None)

@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 import threading
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from clientgo.rest import (
     TransportError,
     TransportTimeoutError,
 )
+from clientgo.testing import FakeClock
 from clientgo.testing.scripted_server import (
     ScriptedServer,
     answer,
@@ -223,6 +225,26 @@ def test_a_server_that_does_not_close_after_the_status_is_not_waited_for(
     scripted.on(EXEC, switching(send(exit_status(5)), stay_silent()))
 
     assert scripted_pods.exec("web-0", ["a"], stdin=stdin).exit_code == 5
+
+
+def test_a_timeout_holds_for_output_that_is_there_already(scripted: ScriptedServer) -> None:
+    """STM-05."""
+    clock = FakeClock()
+
+    class Slow(BytesIO):
+        def write(self, data: Any, /) -> int:
+            clock.step(60)
+            return super().write(data)
+
+    together = message(1, "x") * 3 + exit_status() + close()
+    scripted.on(EXEC, switching(stay_silent(), together=together))
+    out = Slow()
+
+    with Client(RestConfig(server=scripted.url, clock=clock)) as client:
+        pods = client.resource(Pod).namespace("default")
+        with pytest.raises(TransportTimeoutError, match="within 30 s; it may go on"):
+            pods.exec("web-0", ["a"], stdout=out, timeout=30)
+    assert out.getvalue() == b"x"
 
 
 def test_a_status_without_an_exit_code_is_an_error(
