@@ -31,7 +31,13 @@ from clientgo.operator.context import Context
 from clientgo.operator.controller import Controller
 from clientgo.operator.controller.declaration import ControllerConfig, controller
 from clientgo.operator.errors import OperatorError, Retry, TerminalError
-from clientgo.operator.manager import Cluster, LeaderElection, Manager, ManagerConfig
+from clientgo.operator.manager import (
+    Cluster,
+    LeaderElection,
+    Manager,
+    ManagerConfig,
+    ManagerSettings,
+)
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.reconciler import KeyReconciler, Reconciler
@@ -56,6 +62,7 @@ __all__ = [
     "watch",
     "ControllerConfig",
     "ManagerConfig",
+    "ManagerSettings",
     "LeaderElection",
     "RateLimit",
     "Cluster",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
-from clientgo.meta import APIResource, ObjectName
+from clientgo.meta import APIResource, ObjectName, metadata_of
 from clientgo.operator.client.events import ObjectEvents
 from clientgo.operator.client.live_client import CachedClient
 from clientgo.operator.client.ownership import set_controller_reference, set_owner_reference
@@ -24,6 +24,7 @@ from clientgo.operator.runs import NO_FAILURE, RetryInfo, Run
 from clientgo.operator.runs.run_fields import BoundLogger
 from clientgo.operator.runs.steps import CoroutineLoop
 from clientgo.operator.settings.durations import Duration, seconds
+from clientgo.operator.status import Condition, set_condition
 from clientgo.record import SeriesRecorder
 from clientgo.util.clock import Clock
 from clientgo.util.copies import uncopyable
@@ -226,11 +227,34 @@ class Context(Generic[P]):
             return set_controller_reference(self.obj, obj, block=block)
         return set_owner_reference(self.obj, obj)
 
+    def set_condition(
+        self,
+        conditions: list[Condition],
+        type: str,  # noqa: A002 - its name in the API
+        status: bool | None,
+        reason: str,
+        message: str = "",
+    ) -> bool:
+        """Set a condition, with the clock of the run and the generation of its primary.
+
+        Returns True if anything changed. Raises ``ValueError``; see
+        :func:`~clientgo.operator.status.set_condition`.
+        """
+        return set_condition(
+            conditions,
+            type,
+            status,
+            reason,
+            message,
+            generation=None if self.obj is None else metadata_of(self.obj).generation or None,
+            clock=self.clock,
+        )
+
     # Time
 
     @property
     def clock(self) -> Clock:
-        """The manager's clock, as :func:`~clientgo.operator.status.set_condition` takes one."""
+        """The manager's clock."""
         return self._scope.clock
 
     def now(self) -> datetime:

@@ -30,6 +30,7 @@ class Conditioned(ObservedGeneration):
     """Base of a status type with conditions, see :func:`set_condition`.
 
     The generation is noted as well: a struct cannot have two bases with fields.
+    :class:`~clientgo.operator.status_report.ReportedStatus` also says how the last run ended.
     """
 
     conditions: Annotated[list[Condition], ListMap("type")] = []
@@ -52,8 +53,9 @@ def set_condition(
 ) -> bool:
     """Set a condition, of which there is one of each type; return True if anything changed.
 
-    Its transition time changes only with its status. ``status`` None is Unknown. Raises
-    ``ValueError`` for a reason or message that the API server would refuse.
+    In a run use ``ctx.set_condition``, which knows the clock and the generation. The transition
+    time changes only with the status. ``status`` None is Unknown. Raises ``ValueError`` for a
+    reason or message that the API server would refuse.
     """
     if len(reason) > _LONGEST_REASON or not _REASON.fullmatch(reason):
         raise ValueError(f"a reason is one CamelCase word of at most 1024 letters, not {reason!r}")

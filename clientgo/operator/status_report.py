@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias
 
 from clientgo.meta import Model, is_conflict
 from clientgo.meta.markers import Format
@@ -26,6 +26,7 @@ from clientgo.operator.predicates import Predicate
 from clientgo.operator.runs import is_transient
 from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
 from clientgo.operator.status import (
+    Conditioned,
     ObservedGeneration,
     check_new_status,
     has_status_fields,
@@ -38,11 +39,30 @@ SUCCESS: Final = "Success"
 FAILURE: Final = "Failure"
 
 
-class ReconcileStatus(Model):
-    """Base of a status type that says how the last run ended; or give your type these fields."""
+_Ending: TypeAlias = Literal["Success", "Failure"] | None
+_Moment: TypeAlias = Annotated[str | None, Format("date-time")]
 
-    status: Literal["Success", "Failure"] | None = None
-    last_update: Annotated[str | None, Format("date-time")] = None
+
+class ReconcileStatus(Model):
+    """Base of a status type that says how the last run ended; or give your type these fields.
+
+    :class:`ReportedStatus` has conditions too.
+    """
+
+    status: _Ending = None
+    last_update: _Moment = None
+    reason: str = ""
+
+
+class ReportedStatus(Conditioned):
+    """Base of a status type with conditions that says how the last run ended.
+
+    It has the fields of :class:`~clientgo.operator.status.Conditioned` and of
+    :class:`ReconcileStatus`, since a struct cannot have two bases with fields.
+    """
+
+    status: _Ending = None
+    last_update: _Moment = None
     reason: str = ""
 
 

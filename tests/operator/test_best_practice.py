@@ -22,8 +22,13 @@ from clientgo.operator import Result, TerminalError, retry
 from clientgo.operator.client.events import ObjectEvents
 from clientgo.operator.errors import AlreadyOwnedError, ConfigError
 from clientgo.operator.retry import RetryState
-from clientgo.operator.status import ObservedGeneration, status_of
-from clientgo.operator.status_report import BestPracticeReporter, ReconcileStatus, StatusReporter
+from clientgo.operator.status import Conditioned, ObservedGeneration, has_status_fields, status_of
+from clientgo.operator.status_report import (
+    BestPracticeReporter,
+    ReconcileStatus,
+    ReportedStatus,
+    StatusReporter,
+)
 from tests.operator.world import Gadget, GadgetSpec, Recording, World, gadget
 
 A = ObjectName("default", "a")
@@ -32,6 +37,15 @@ OURS = "gadgets.example.com/finalizer"
 
 class ReportStatus(ReconcileStatus):
     observed_generation: int | None = None
+
+
+class WideStatus(ReportedStatus):
+    ready: int = 0
+
+
+@resource(group="example.com", version="v1", plural="wides")
+class Wide(Resource):
+    status: WideStatus | None = None
 
 
 @resource(group="example.com", version="v1", plural="reports")
@@ -460,3 +474,10 @@ def test_a_mix_in_is_known_by_its_fields() -> None:
     assert not BestPracticeReporter().concerns(Gadget)
     with pytest.raises(TypeError):
         type("Both", (ReconcileStatus, ObservedGeneration), {})
+
+
+def test_a_status_may_have_conditions_and_say_how_the_last_run_ended() -> None:
+    """BP-10, OP-STS-07"""
+    assert BestPracticeReporter().concerns(Wide)
+    assert has_status_fields(Wide, Conditioned)
+    assert has_status_fields(Wide, ReconcileStatus)

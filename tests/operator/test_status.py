@@ -19,7 +19,18 @@ from clientgo.operator.status import (
 )
 from clientgo.operator.status_report import StatusNotes
 from clientgo.testing import FakeClock
-from tests.operator.world import GadgetSpec, Part, Recording, WatchedStatus, Watcher, World, part
+from clientgo.testing.operator import replay
+from tests.operator.world import (
+    Gadget,
+    GadgetSpec,
+    Part,
+    Recording,
+    WatchedStatus,
+    Watcher,
+    World,
+    gadget,
+    part,
+)
 
 A = ObjectName("default", "a")
 
@@ -162,6 +173,22 @@ def test_a_condition_moves_its_time_only_when_it_changes() -> None:
     assert conditions[0].last_transition_time > began
     assert (conditions[0].status, conditions[0].observed_generation) == ("True", 4)
     assert len(conditions) == 1
+
+
+def test_a_run_sets_conditions_with_its_clock_and_its_generation() -> None:
+    """OP-STS-07"""
+    clock, conditions, changes = FakeClock(wall=1_000_000_000), list[Condition](), []
+
+    class Setting:
+        def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None:
+            changes.append(ctx.set_condition(conditions, "Ready", True, "Done", "for now"))
+
+    for record in replay(Setting(), gadget(), clock=clock):
+        assert record.obj.metadata.generation == 1
+    assert changes == [True, False]
+    (ready,) = conditions
+    assert (ready.observed_generation, ready.message) == (1, "for now")
+    assert ready.last_transition_time == "2001-09-09T01:46:40Z"
 
 
 def test_conditions_are_found_by_their_type() -> None:

@@ -7,7 +7,7 @@
 """
 
 from clientgo.operator.manager.cluster import Cluster
-from clientgo.operator.manager.config import LeaderElection, ManagerConfig
+from clientgo.operator.manager.config import LeaderElection, ManagerConfig, ManagerSettings
 from clientgo.operator.manager.manager import Manager
 
-__all__ = ["Cluster", "LeaderElection", "Manager", "ManagerConfig"]
+__all__ = ["Cluster", "LeaderElection", "Manager", "ManagerConfig", "ManagerSettings"]
