@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_LIVE_ON = ("stop-watcher", "asyncio_", "apiserver-large-objects")
+_LIVE_ON = ("stop-watcher", "asyncio_", "apiserver-large-objects", "apiserver-expressions")
 
 
 @contextmanager
@@ -16,7 +16,8 @@ def no_thread_left(within: float = 30.0) -> Iterator[None]:
 
     But for the watcher of a plain stop event, which lives until the event is set: tests may leave
     theirs unset, as programs do. And for the workers of an event loop, which live until it closes:
-    a server may outlive the test that first makes it compress an answer, or read a large object.
+    a server may outlive the test that first makes it compress an answer, read a large object, or
+    evaluate an expression that takes long.
     """
     before = set(threading.enumerate())
     yield
