@@ -5,8 +5,8 @@ names, subresources, printer columns. What would be refused is a :class:`TypeSch
 the field, before any cluster is asked.
 
 Does not promise conversion between versions: the server changes nothing but the ``apiVersion``,
-and drops what the other version does not declare. Where that is not enough, set
-``spec.conversion`` to a webhook of yours.
+and drops what the other version does not declare. `version_differences` says where that is not
+enough; set ``spec.conversion`` to a webhook of yours.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ from clientgo.codegen.type_sources import (
     kinds_of_openapi,
     openapi_definitions,
 )
+from clientgo.codegen.version_differences import unconverted_fields, versions_warning
 from clientgo.meta import DecodeError, GroupVersion, NotFoundError, StatusError
 from clientgo.rest import ConfigError, TransportError, api_path, load_config
 from clientgo.util.text.terminal import CommandParser, ExitStatus, complain
@@ -174,7 +175,12 @@ def _openapi_document(raw: bytes) -> Any:
 
 
 def _write_crd(args: argparse.Namespace) -> None:
-    _write(manifest_text(definitions_of(kinds_in(_importable(args.modules))), _NOTE), args.out)
+    definitions = definitions_of(kinds_in(_importable(args.modules)))
+    _write(manifest_text(definitions, _NOTE), args.out)
+    for definition in definitions:
+        if fields := unconverted_fields(definition):
+            name = definition["metadata"]["name"]
+            print(f"warning: {name}: {versions_warning(fields)}", file=sys.stderr)
 
 
 def _write_rbac(args: argparse.Namespace) -> None:

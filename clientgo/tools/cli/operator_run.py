@@ -38,6 +38,7 @@ from clientgo.tools.scaffold.project_code import (
     manager_function,
     project_kinds,
     require_converters,
+    require_equal_versions,
 )
 from clientgo.util.text.escapes import escaped
 from clientgo.util.text.yaml_writer import yaml_text
@@ -101,6 +102,8 @@ def _run(args: argparse.Namespace) -> int:
             webhook = local.options
         manager = new_manager(config, metrics=args.metrics, health=args.health, webhook=webhook)
         require_converters(manager, project_kinds(project))
+        if args.embedded:
+            require_equal_versions(manager, project_kinds(project))
         if local is not None:
             local.attach(manager)
         elif not (manager.webhooks.is_empty() or webhook.enabled):

@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from clientgo.codegen.crd import definitions_of
 from clientgo.codegen.own_types import import_project_module, kinds_in
+from clientgo.codegen.version_differences import unconverted_fields, versions_warning
 from clientgo.meta import Resource, resource_of
-from clientgo.operator.errors import ConfigError
+from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.manager import Manager
 from clientgo.operator.permissions import PolicyRule, rules_on
 from clientgo.rest import RestConfig
@@ -67,6 +69,7 @@ def declared_operator(project: Project) -> DeclaredOperator:
     new_manager = manager_function(project)
     manager = new_manager(_NOWHERE, metrics="0", health="0")
     require_converters(manager, kinds)
+    require_equal_versions(manager, kinds)
     return DeclaredOperator(project, kinds, manager, rules_on(new_manager))
 
 
@@ -79,6 +82,22 @@ def require_converters(manager: Manager, kinds: Iterable[type[Resource]]) -> Non
     converted = {conversions.resource.group_resource for conversions in webhooks.conversions()}
     webhooks.convertible(*(kind for kind in kinds if resource_of(kind).group_resource in converted))
     webhooks.conversions()
+
+
+def require_equal_versions(manager: Manager, kinds: Iterable[type[Resource]]) -> None:
+    """Check that a server loses nothing of the kinds that the manager does not convert.
+
+    Raises :class:`~clientgo.operator.errors.DeclarationError`, ``TypeSchemaError``.
+    """
+    converted = {kind.resource.group_resource for kind in manager.webhooks.conversions()}
+    rest = [kind for kind in kinds if resource_of(kind).group_resource not in converted]
+    for definition in definitions_of(rest):
+        if fields := unconverted_fields(definition):
+            kind = definition["spec"]["names"]["kind"]
+            raise DeclarationError(
+                f"{kind}: {versions_warning(fields)}; write a converter with "
+                f"clientgo operator create-webhook {kind} --conversion"
+            )
 
 
 def project_kinds(project: Project) -> list[type[Resource]]:

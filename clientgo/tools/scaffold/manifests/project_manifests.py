@@ -23,6 +23,7 @@ from clientgo.codegen.definition_size import shorten_descriptions, size_warning
 from clientgo.codegen.manifests import Manifest
 from clientgo.codegen.rbac import user_roles
 from clientgo.codegen.type_lint import findings
+from clientgo.codegen.version_differences import unconverted_fields, versions_warning
 from clientgo.meta import Resource, resource_of
 from clientgo.meta.markers import CustomResource
 from clientgo.operator.certificates import certificate_manifests, inject_annotation
@@ -115,6 +116,8 @@ def definition_files(
         if max_description is not None:
             shorten_descriptions(definition, max_description)
         name = definition["metadata"]["name"]
+        if fields := unconverted_fields(definition):
+            warnings.append(f"{name}: {versions_warning(fields)}")
         text = files[f"{name}.yaml"] = generated_text([definition])
         if warning := size_warning(name, text):
             warnings.append(warning)
