@@ -24,7 +24,7 @@ from clientgo.operator.webhooks.admission_review import (
     plain_object,
 )
 from clientgo.operator.webhooks.conversion_endpoint import CONVERSION_PATH
-from clientgo.operator.webhooks.conversions import Converter, conversion
+from clientgo.operator.webhooks.conversions import Converter, as_version, conversion
 from clientgo.operator.webhooks.declarations import (
     RunCoroutine,
     default,
@@ -44,6 +44,7 @@ __all__ = [
     "mutate_raw",
     "conversion",
     "Converter",
+    "as_version",
     "validating",
     "defaulting",
     # inside a handler

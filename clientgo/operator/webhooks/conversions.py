@@ -24,11 +24,17 @@ from clientgo.meta import APIResource, Codec, ObjectMeta, Resource, resource_of
 from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import JSONObject
 from clientgo.operator.errors import DeclarationError
-from clientgo.operator.webhooks.typed_objects import typed_view, unknown_part, with_unknown
+from clientgo.operator.webhooks.typed_objects import (
+    body_fields,
+    typed_view,
+    unknown_part,
+    with_unknown,
+)
 from clientgo.util.copies import CopyableError
 
 S = TypeVar("S", bound=Resource)
 H = TypeVar("H", bound=Resource)
+P = TypeVar("P", bound=Resource)
 C = TypeVar("C", bound=type)
 
 _ATTRIBUTE: Final = "__clientgo_conversion__"
@@ -77,6 +83,18 @@ def conversion(
         return converter
 
     return declare
+
+
+def as_version(obj: Resource, version: type[P]) -> P:
+    """Return the object in another version of its kind, with the fields that both declare.
+
+    A copy. What only ``obj`` has is left out; what only ``version`` has gets its default. The rest
+    of a converter says what becomes of these fields.
+    """
+    plain = typed_view(obj) | {"apiVersion": resource_of(version).api_version}
+    decoded = Codec(version).decode(msgspec.json.encode(plain))
+    shared = {name: getattr(decoded, name) for name in body_fields(version)}
+    return version(metadata=decoded.metadata, **shared)
 
 
 def declared_conversion(converter: Any) -> SpokeDeclaration | None:

@@ -4,7 +4,8 @@
 
     clientgo operator init demo             a project that runs: cd demo && make run ONCE=1
     clientgo operator create-api Backup     another kind, with its reconciler
-    clientgo operator create-webhook Demo   a defaulter and a validator of a kind
+    clientgo operator create-api Demo --version v1      another version, and its converter
+    clientgo operator create-webhook Demo   a defaulter and a validator; --conversion: a converter
     clientgo operator gen all               config/ from the code; also crd, rbac, webhooks, ...
     clientgo operator verify                fail if config/ differs from the code
     clientgo operator run --embedded        here, on an API server in memory, or on a cluster
@@ -43,6 +44,12 @@ from clientgo.tools.scaffold import (
 )
 from clientgo.tools.scaffold.interpreter import local_makefile
 from clientgo.tools.scaffold.new_files import KindNames, create_api, create_webhook, init
+from clientgo.tools.scaffold.new_versions import (
+    create_converters,
+    create_version,
+    stored_version,
+    versions_of,
+)
 from clientgo.tools.scaffold.project_code import kinds_in_all
 from clientgo.util.text.terminal import CommandParser, ExitStatus, complain
 
@@ -111,16 +118,28 @@ def _add_scaffolding(parts: Any) -> None:
     begin.add_argument("--force", action="store_true", help="overwrite existing files")
     begin.set_defaults(run=reporting(_init))
 
+    added = {}
     for name, help_text, run in (
         ("create-api", "add a kind and its reconciler, or another version of one", _create_api),
         ("create-webhook", "add a defaulter and a validator for a kind", _create_webhook),
     ):
-        part = project_part(parts, name, help_text, run)
+        part = added[name] = project_part(parts, name, help_text, run)
         part.add_argument("kind", help="such as Backup")
         part.add_argument("--group", help="(default: NAME.DOMAIN of operator.toml)")
-        part.add_argument("--version", default="v1alpha1", help="(default: v1alpha1)")
         part.add_argument("--plural", default="", help="(default: the English plural)")
         part.add_argument("--force", action="store_true", help="overwrite existing files")
+    added["create-api"].add_argument("--version", default="v1alpha1", help="(default: v1alpha1)")
+    added["create-webhook"].add_argument("--version", help="(default: the one that is stored)")
+    added["create-api"].add_argument(
+        "--stored",
+        metavar="VERSION",
+        help="the version that is stored, if there are several (default: ask)",
+    )
+    added["create-webhook"].add_argument(
+        "--conversion",
+        action="store_true",
+        help="add instead a converter for each version that is not stored",
+    )
 
 
 def _init(args: argparse.Namespace) -> int:
@@ -141,14 +160,36 @@ def _init(args: argparse.Namespace) -> int:
 
 def _create_api(args: argparse.Namespace) -> int:
     project = read_project(args.project)
-    _print(create_api(project, _names(project, args), force=args.force))
-    print("then: clientgo operator gen all")
+    names = _names(project, args)
+    existing = versions_of(project, names.kind)
+    if not set(existing) - {names.version}:
+        lines = create_api(project, names, force=args.force)
+    else:
+        before = stored_version(project, names.kind)
+        stored = args.stored or (
+            before if names.version in existing else _ask_for_stored(names, existing, before)
+        )
+        lines = create_version(project, names, stored=stored, force=args.force)
+    _print([*lines, "then: clientgo operator gen all"])
     return 0
+
+
+def _ask_for_stored(names: KindNames, existing: Sequence[str], before: str) -> str:
+    """Return the answer of the user; without one, the version that is stored already."""
+    versions = " or ".join((*existing, names.version))
+    try:
+        answer = input(f"Which version of {names.kind} is stored, {versions}? [{before}] ").strip()
+    except (EOFError, OSError):  # there is no terminal
+        print(f"\n{before} is stored still; --stored {names.version} stores {names.version}")
+        answer = ""
+    return answer or before
 
 
 def _create_webhook(args: argparse.Namespace) -> int:
     project = read_project(args.project)
-    _print(create_webhook(project, _names(project, args), force=args.force))
+    args.version = args.version or stored_version(project, args.kind) or "v1alpha1"
+    create = create_converters if args.conversion else create_webhook
+    _print(create(project, _names(project, args), force=args.force))
     print("then: clientgo operator gen all")
     return 0
 

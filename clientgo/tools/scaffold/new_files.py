@@ -1,7 +1,7 @@
 """The files of a new project, and of a kind or webhook that is added to one.
 
 Promises: an existing file is changed only with ``force``, with one exception: ``main.py`` gets a
-line for each new part, above the comment that marks the place.
+line for each new part, above the comment that marks the place. (`new_versions` has others.)
 
 Source: kubebuilder's ``init``, ``create api`` and ``create webhook``.
 """
@@ -12,7 +12,7 @@ import keyword
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -67,7 +67,6 @@ _API: Final[Mapping[str, str]] = {
     "{package}/controllers/{kind}.py": "reconciler.py",
     "tests/test_{kind}.py": "test_kind.py",
 }
-_NEW_VERSION: Final[Mapping[str, str]] = {"{package}/api/{module}.py": "kind.py"}
 _WEBHOOK: Final[Mapping[str, str]] = {
     "{package}/webhooks/{kind}.py": "webhook.py",
     "tests/test_{kind}_webhook.py": "test_webhook.py",
@@ -119,6 +118,15 @@ class KindNames:
         """The module of the class."""
         return f"{self.kind.lower()}_{self.version}"
 
+    @staticmethod
+    def is_version(text: str) -> bool:
+        """Return True for the name of a version, such as v1alpha1."""
+        return _VERSION.fullmatch(text) is not None
+
+    def of_version(self, version: str) -> KindNames:
+        """Return the names of the same kind in another version."""
+        return replace(self, version=version)
+
     @property
     def reconciler_module(self) -> str:
         """The module of the reconciler, and that of the webhooks."""
@@ -159,26 +167,20 @@ def init(root: Path, name: str, *, domain: str, force: bool = False) -> list[str
     if not _DOMAIN.fullmatch(domain):
         raise ConfigError(f"{domain!r} is not a domain; write yours, like example.com")
     values = {"name": name, "package": package, "domain": domain}
-    return _write(root, _rendered(_PROJECT, values), force=force)
+    return write_files(root, rendered(_PROJECT, values), force=force)
 
 
 def create_api(project: Project, names: KindNames, *, force: bool = False) -> list[str]:
-    """Add a kind with its reconciler, or another version of a kind.
+    """Add a kind with its reconciler.
 
     Return what was written and, if ``main.py`` was changed too much, what to add there. Raises
     :class:`FilesExistError`.
     """
-    values = _placeholders(project, names)
-    has_reconciler = (project.root / _path("{package}/controllers/{kind}.py", values)).exists()
-    has_version = (project.root / _path("{package}/api/{module}.py", values)).exists()
-    is_new = has_version or not has_reconciler
-    values["storage"] = str(is_new)
-    written = _write(project.root, _rendered(_API if is_new else _NEW_VERSION, values), force=force)
-    if not is_new:
-        return written
+    values = placeholders(project, names)
+    written = write_files(project.root, rendered(_API, values), force=force)
     reconciler = f"{names.kind}Reconciler"
     module = f"{project.package}.controllers.{names.reconciler_module}"
-    return written + _add_to_main(
+    return written + add_to_main(
         project, f"from {module} import {reconciler}", f"manager.register({reconciler}())"
     )
 
@@ -188,7 +190,7 @@ def create_webhook(project: Project, names: KindNames, *, force: bool = False) -
 
     Raises :class:`FilesExistError`, and ``ConfigError`` for an unknown kind.
     """
-    values = _placeholders(project, names)
+    values = placeholders(project, names)
     if not (project.root / _path("{package}/api/{module}.py", values)).exists():
         raise ConfigError(
             f"{project.package}/api/{names.module}.py does not exist; begin with "
@@ -196,23 +198,23 @@ def create_webhook(project: Project, names: KindNames, *, force: bool = False) -
         )
     shared = {
         name: text
-        for name, text in _rendered(_WEBHOOKS, values).items()
+        for name, text in rendered(_WEBHOOKS, values).items()
         if not (project.root / name).exists()
     }
-    written = _write(project.root, shared | _rendered(_WEBHOOK, values), force=force)
+    written = write_files(project.root, shared | rendered(_WEBHOOK, values), force=force)
     kind, package = names.reconciler_module, project.package
-    return written + _add_to_main(
+    return written + add_to_main(
         project,
         f"from {package}.webhooks import {kind} as {kind}_webhooks",
         f"manager.webhook({kind}_webhooks.complete, {kind}_webhooks.check)",
     )
 
 
-def _placeholders(project: Project, names: KindNames) -> dict[str, str]:
+def placeholders(project: Project, names: KindNames) -> dict[str, str]:
     return {"name": project.name, "package": project.package} | names.placeholders()
 
 
-def _rendered(templates: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
+def rendered(templates: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
     folder = files("clientgo.tools.scaffold") / "templates"
     return {
         _path(target, values): _PLACEHOLDER.sub(
@@ -227,7 +229,7 @@ def _path(target: str, values: Mapping[str, str]) -> str:
     return target.format_map(values)
 
 
-def _write(root: Path, texts: Mapping[str, str], *, force: bool) -> list[str]:
+def write_files(root: Path, texts: Mapping[str, str], *, force: bool) -> list[str]:
     """Write all files, or none if one was edited."""
     existing = {
         name: (root / name).read_text(encoding="utf-8") for name in texts if (root / name).exists()
@@ -242,7 +244,7 @@ def _write(root: Path, texts: Mapping[str, str], *, force: bool) -> list[str]:
     return [f"wrote {name}" for name in written]
 
 
-def _add_to_main(project: Project, import_line: str, part_line: str) -> list[str]:
+def add_to_main(project: Project, import_line: str, part_line: str) -> list[str]:
     """Add a part to ``main.py``, or return what to add if its comments are gone."""
     name = f"{project.package}/main.py"
     text = (project.root / name).read_text(encoding="utf-8")

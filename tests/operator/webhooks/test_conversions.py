@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
-from clientgo.meta import Resource, resource
+from clientgo.meta import ObjectMeta, Resource, resource
 from clientgo.operator.errors import DeclarationError
-from clientgo.operator.webhooks import Webhooks, conversion
+from clientgo.operator.webhooks import Webhooks, as_version, conversion
 from clientgo.operator.webhooks.conversions import ConversionError, KindConversions
 from tests.operator.webhooks.reviews import Foo
 from tests.operator.webhooks.versions import (
     FromAlpha,
     FromBeta,
+    HubSpec,
+    Item,
     JobV1,
     JobV1Alpha1,
     JobV1Beta1,
@@ -49,6 +51,23 @@ def test_an_object_that_has_the_version_is_returned_as_it_is() -> None:
     came = job("v1alpha1", schedule={"not": "even valid"})
 
     assert conversions().convert(came, "v1alpha1") is came
+
+
+def test_an_object_in_another_version_has_the_fields_that_both_declare() -> None:
+    """OP-CNV-01"""
+    hub = JobV1(
+        metadata=ObjectMeta(name="a", labels={"b": "c"}),
+        spec=HubSpec(minute="5", hour="4", extra=[Item(name="x")]),
+    )
+
+    old = as_version(hub, JobV1Alpha1)
+    old.spec.extra[0].name, old.metadata.labels["b"] = "changed", "changed"
+
+    assert type(old) is JobV1Alpha1
+    assert old.to_dict()["apiVersion"] == "demo.example.com/v1alpha1"
+    assert (old.spec.schedule, old.metadata.name) == ("", "a")
+    assert "hour" not in old.to_dict()["spec"]
+    assert (hub.spec.extra[0].name, hub.metadata.labels) == ("x", {"b": "c"})
 
 
 @pytest.mark.parametrize(("has", "wants"), [("v1", "v7"), ("v7", "v1")])

@@ -158,14 +158,6 @@ def test_if_main_was_changed_the_lines_to_add_are_printed(project: Project) -> N
     assert main.read_text() == "mine"
 
 
-def test_another_version_of_a_kind_is_a_type_that_is_not_stored(project: Project) -> None:
-    """OP-GEN-20"""
-    create_api(project, _names())
-
-    assert create_api(project, _names(version="v1")) == ["wrote my_demo/api/demo_v1.py"]
-    assert "storage=False" in (project.root / "my_demo/api/demo_v1.py").read_text()
-
-
 def test_creating_a_kind_again_changes_nothing(project: Project) -> None:
     """OP-GEN-20"""
     create_api(project, _names())
