@@ -24,6 +24,7 @@ class Deploy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``certificates`` says who makes those of its webhooks: the operator itself, or cert-manager. An
     empty request or limit is none: a CPU limit lets a leader renew its lease late.
+    ``network_policy`` closes the ports of its pods, except those for health and webhooks.
     """
 
     image: str = ""
@@ -33,6 +34,7 @@ class Deploy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory_request: str = "128Mi"
     memory_limit: str = "256Mi"
     monitoring: bool = False
+    network_policy: bool = True
     certificates: Literal["self", "cert-manager"] = "self"
 
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from clientgo.tools.scaffold.manifests.deployment import deployment, namespace_manifest
+import pytest
+
+from clientgo.tools.scaffold.manifests.deployment import (
+    deployment,
+    disruption_budget,
+    namespace_manifest,
+)
 from clientgo.tools.scaffold.manifests.monitoring import monitoring_manifests
+from clientgo.tools.scaffold.manifests.network_policy import network_policy
 from tests.tools.scaffold.declared import of_kind, project
 
 
@@ -107,18 +114,52 @@ def test_a_certificate_is_mounted_if_cert_manager_makes_it() -> None:
     assert {"name": "webhook", "containerPort": 9443} in own["containers"][0]["ports"]
 
 
-def test_only_prometheus_may_read_metrics() -> None:
+def test_metrics_are_collected_through_a_service_by_who_may_read_them() -> None:
     """OP-GEN-18"""
-    manifests = monitoring_manifests(project(), open_ports=(8081,))
+    manifests = monitoring_manifests(project())
 
     (service,) = of_kind(manifests, "Service")
     assert service["spec"]["ports"] == [{"name": "metrics", "port": 8443, "targetPort": 8080}]
     (monitor,) = of_kind(manifests, "ServiceMonitor")
     assert monitor["spec"]["selector"]["matchLabels"] == service["metadata"]["labels"]
-    (policy,) = of_kind(manifests, "NetworkPolicy")
-    prometheus, everywhere = policy["spec"]["ingress"]
+    (reader,) = of_kind(manifests, "ClusterRole")
+    assert reader["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+
+
+def test_only_prometheus_may_connect_to_the_port_of_metrics() -> None:
+    """OP-GEN-18"""
+    policy = network_policy(project(monitoring=True), has_webhooks=False)
+
+    everywhere, prometheus = policy["spec"]["ingress"]
     assert prometheus["ports"] == [{"protocol": "TCP", "port": 8080}]
     assert prometheus["from"][0]["namespaceSelector"]["matchLabels"] == {"metrics": "enabled"}
     assert everywhere == {"ports": [{"protocol": "TCP", "port": 8081}]}
-    (reader,) = of_kind(manifests, "ClusterRole")
-    assert reader["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+
+
+@pytest.mark.parametrize(("has_webhooks", "ports"), [(False, [8081]), (True, [8081, 9443])])
+def test_kubelets_and_api_servers_can_connect(has_webhooks: bool, ports: list[int]) -> None:
+    """OP-GEN-17: they have no namespace that a policy could name."""
+    policy = network_policy(project(), has_webhooks=has_webhooks)
+
+    (rule,) = policy["spec"]["ingress"]
+    assert "from" not in rule
+    assert [port["port"] for port in rule["ports"]] == ports
+    assert policy["spec"]["policyTypes"] == ["Ingress"]
+
+
+def test_policies_select_the_pods_of_the_deployment() -> None:
+    """OP-GEN-17"""
+    pods = deployment(project(), grace=30.0, has_webhooks=False)["spec"]["template"]["metadata"]
+    budget = disruption_budget(project())
+
+    policy = network_policy(project(), has_webhooks=False)
+
+    assert policy["spec"]["podSelector"]["matchLabels"] == pods["labels"]
+    assert budget["spec"]["selector"]["matchLabels"] == pods["labels"]
+
+
+def test_one_pod_can_be_evicted_even_if_it_is_the_only_one() -> None:
+    """OP-GEN-17: a node with the last replica, or with a broken one, can be drained."""
+    spec = disruption_budget(project(replicas=1))["spec"]
+
+    assert (spec["maxUnavailable"], spec["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")

@@ -136,6 +136,8 @@ def test_undeploying_goes_from_webhooks_over_objects_to_the_operator_and_its_rol
         "ValidatingWebhookConfiguration",
         "Demo",
         "Deployment",
+        "PodDisruptionBudget",
+        "NetworkPolicy",
         "Service",
         "ServiceAccount",
         "ClusterRole",

@@ -50,7 +50,9 @@ def test_a_plain_operator_has_what_it_needs_and_no_more() -> None:
     assert sorted(files) == [
         "crd/shops.example.com.yaml",
         "deploy/deployment.yaml",
+        "deploy/disruption-budget.yaml",
         "deploy/namespace.yaml",
+        "deploy/network-policy.yaml",
         "kustomization.yaml",
         "rbac/operator.yaml",
         "rbac/users.yaml",
@@ -63,6 +65,8 @@ def test_a_plain_operator_has_what_it_needs_and_no_more() -> None:
         "rbac/operator.yaml",
         "rbac/users.yaml",
         "deploy/deployment.yaml",
+        "deploy/disruption-budget.yaml",
+        "deploy/network-policy.yaml",
     ]
 
 
@@ -113,9 +117,21 @@ def test_monitoring_is_written_if_it_is_wanted() -> None:
     assert [m["kind"] for m in _documents(files, "deploy/monitoring.yaml")] == [
         "Service",
         "ServiceMonitor",
-        "NetworkPolicy",
         "ClusterRole",
     ]
+
+
+def test_pods_are_protected_beside_the_deployment_unless_the_project_says_otherwise() -> None:
+    """OP-GEN-17"""
+    files = generate(operator(manager(ShopReconciler()))).files
+    without = generate(operator(manager(ShopReconciler()), network_policy=False)).files
+
+    assert files.keys() - without.keys() == {"deploy/network-policy.yaml"}
+    assert [m["kind"] for m in _documents(without, "deploy/disruption-budget.yaml")] == [
+        "PodDisruptionBudget"
+    ]
+    (kustomization,) = _documents(files, "kustomization.yaml")
+    assert "deploy/network-policy.yaml" in kustomization["resources"]
 
 
 def test_the_same_code_makes_the_same_bytes() -> None:

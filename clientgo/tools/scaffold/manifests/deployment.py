@@ -1,4 +1,4 @@
-"""An operator's Namespace and Deployment.
+"""An operator's Namespace and Deployment, and how many of its pods may be evicted at once.
 
 Promises: a pod that the "restricted" pod security standard admits, with more time to stop than the
 manager needs.
@@ -86,6 +86,24 @@ def deployment(project: Project, *, grace: float | None, has_webhooks: bool) -> 
             "replicas": project.deploy.replicas,
             "selector": {"matchLabels": dict(labels)},
             "template": {"metadata": {"labels": dict(labels)}, "spec": pod},
+        },
+    }
+
+
+def disruption_budget(project: Project) -> Manifest:
+    """Return the PodDisruptionBudget: nodes are drained one replica at a time.
+
+    A single replica can be evicted, or its node could never be drained; so can a pod that is not
+    ready.
+    """
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": project.name, "namespace": project.namespace},
+        "spec": {
+            "maxUnavailable": 1,
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+            "selector": {"matchLabels": labels_of(project)},
         },
     }
 

@@ -1,9 +1,9 @@
 """What a cluster's Prometheus needs to collect an operator's metrics.
 
-Promises: a Service, a ServiceMonitor for the Prometheus operator, a NetworkPolicy for namespaces
-with the label ``metrics: enabled``, and the role of those that may read metrics.
+Promises: a Service, a ServiceMonitor for the Prometheus operator, and the role of those that may
+read metrics. The NetworkPolicy of the pods lets Prometheus in (`network_policy`).
 
-Source: kubebuilder's ``config/prometheus``, ``config/network-policy`` and ``config/rbac``.
+Source: kubebuilder's ``config/prometheus`` and ``config/rbac``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from clientgo.tools.scaffold.project import Project
 _SERVICE_PORT: Final = 8443
 
 
-def monitoring_manifests(project: Project, *, open_ports: tuple[int, ...] = ()) -> list[Manifest]:
-    """Return the manifests; ``open_ports`` can be reached from all namespaces."""
+def monitoring_manifests(project: Project) -> list[Manifest]:
     name = f"{project.name}-metrics"
     labels = labels_of(project)
     metadata = {"name": name, "namespace": project.namespace, "labels": labels}
@@ -44,27 +43,5 @@ def monitoring_manifests(project: Project, *, open_ports: tuple[int, ...] = ()) 
                 "endpoints": [{"port": "metrics", "path": "/metrics"}],
             },
         },
-        _network_policy(project, name, open_ports),
         role("ClusterRole", {"name": f"{project.name}-metrics-reader"}, [reader]),
     ]
-
-
-def _network_policy(project: Project, name: str, open_ports: tuple[int, ...]) -> Manifest:
-    prometheus = {"namespaceSelector": {"matchLabels": {"metrics": "enabled"}}}
-    ingress: list[Manifest] = [{"from": [prometheus], "ports": [_tcp(METRICS_PORT)]}]
-    if open_ports:
-        ingress.append({"ports": [_tcp(port) for port in open_ports]})
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": {"name": name, "namespace": project.namespace},
-        "spec": {
-            "podSelector": {"matchLabels": labels_of(project)},
-            "policyTypes": ["Ingress"],
-            "ingress": ingress,
-        },
-    }
-
-
-def _tcp(port: int) -> Manifest:
-    return {"protocol": "TCP", "port": port}

@@ -5,7 +5,7 @@
     config/crd/<plural>.<group>.yaml     the kinds
     config/rbac/                         permissions of the operator, and of its kinds' users
     config/webhooks/                     registration of its webhooks
-    config/deploy/                       its Deployment
+    config/deploy/                       its Deployment, and who may evict and reach its pods
     config/samples/                      an object of each kind
     config/kustomization.yaml            all but the samples, for kubectl apply -k
 
@@ -30,17 +30,17 @@ from clientgo.operator.certificates import certificate_manifests, inject_annotat
 from clientgo.operator.webhooks import WebhookObjectNames
 from clientgo.tools.scaffold.inferred_rules import certificate_rules, lease_rule
 from clientgo.tools.scaffold.manifests.deployment import (
-    HEALTH_PORT,
     deployment,
+    disruption_budget,
     labels_of,
     namespace_manifest,
 )
 from clientgo.tools.scaffold.manifests.generated_files import generated_text
 from clientgo.tools.scaffold.manifests.monitoring import monitoring_manifests
+from clientgo.tools.scaffold.manifests.network_policy import network_policy
 from clientgo.tools.scaffold.manifests.roles import operator_roles
 from clientgo.tools.scaffold.manifests.samples import sample
 from clientgo.tools.scaffold.manifests.webhook_configurations import (
-    PORT,
     add_conversions,
     through_service,
     webhook_configurations,
@@ -189,10 +189,13 @@ def _deploy(operator: DeclaredOperator) -> dict[str, list[Manifest]]:
                 has_webhooks=operator.has_webhooks,
             )
         ],
+        "disruption-budget.yaml": [disruption_budget(project)],
     }
+    if project.deploy.network_policy:
+        policy = network_policy(project, has_webhooks=operator.has_webhooks)
+        files["network-policy.yaml"] = [policy]
     if project.deploy.monitoring:
-        open_ports = (HEALTH_PORT, PORT) if operator.has_webhooks else (HEALTH_PORT,)
-        files["monitoring.yaml"] = monitoring_manifests(project, open_ports=open_ports)
+        files["monitoring.yaml"] = monitoring_manifests(project)
     return files
 
 
