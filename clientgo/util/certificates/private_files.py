@@ -43,13 +43,22 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Let only its owner read a file; log if others could. Raises ``OSError`` if it is no file."""
+    """Let only its owner read a file with a secret; log if others could.
+
+    Raises ``OSError`` if it is no file, or if another user may have put it there.
+    """
+    path = _resolved(path)
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
-        mode = os.fstat(descriptor).st_mode
+        status = os.fstat(descriptor)
+        mode = status.st_mode
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "it is no regular file", str(path))
-        if os.name != "posix" or not mode & (stat.S_IRWXG | stat.S_IRWXO):
+        if os.name != "posix":
+            return
+        if status.st_uid not in (0, os.getuid()):
+            raise PermissionError(errno.EPERM, "it belongs to another user", str(path))
+        if not mode & (stat.S_IRWXG | stat.S_IRWXO):
             return
         try:
             os.fchmod(descriptor, mode & stat.S_IRWXU)

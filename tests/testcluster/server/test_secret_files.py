@@ -82,6 +82,46 @@ def test_what_is_no_file_is_refused(
     assert (str(data / name) in error, "can't listen" in error) == (True, False)
 
 
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_behind_a_link_that_others_can_make_is_refused(data: Path, name: str) -> None:
+    """The other user could choose a file whose content is known."""
+    data.chmod(0o1777)
+    (data / name).rename(data.parent / name)
+    (data / name).symlink_to(data.parent / name)
+
+    with pytest.raises(DataDirectoryError, match="a directory that others can write"):
+        secure(data).start()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_of_another_user_is_refused(data: Path, name: str) -> None:
+    os.chown(data / name, 12345, 12345)
+
+    with pytest.raises(DataDirectoryError, match="it belongs to another user"):
+        secure(data).start()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+def test_a_cluster_of_another_user_is_refused(data: Path) -> None:
+    os.chown(data / "cluster.sqlite", 12345, 12345)
+
+    with pytest.raises(DataDirectoryError, match="belongs to another user"):
+        secure(data).start()
+
+
+def test_a_cluster_that_cannot_be_made_private_is_refused(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, _: int) -> None:
+        raise PermissionError(1, "Operation not permitted", str(path))
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+
+    with pytest.raises(DataDirectoryError, match=r"cluster\.sqlite"):
+        secure(data).start()
+
+
 def fail(*_: Any) -> None:
     raise sqlite3.OperationalError("database or disk is full")
 

@@ -109,17 +109,24 @@ class DataDirectory:
             self._close_unused()
             if isinstance(error, sqlite3.Error | TypeError | ValueError):
                 raise self._refusal(error) from error
+            if isinstance(error, OSError):
+                raise DataDirectoryError(f"can't use the data directory {path}: {error}") from error
             raise
 
     def _make_file(self) -> None:
         """Create the file, complete and for its owner only, unless there is one.
 
         Raises:
-            DataDirectoryError: there is one that has nothing.
+            DataDirectoryError: there is one that has nothing, or is another user's.
         """
         file = self._path / _FILE
         if file.exists():
-            if not file.stat().st_size:
+            status = file.stat()
+            if os.name == "posix" and status.st_uid not in (0, os.getuid()):
+                raise DataDirectoryError(
+                    f"{file} belongs to another user; choose another data directory"
+                )
+            if not status.st_size:
                 raise DataDirectoryError(
                     f"{file} was a cluster and is empty now: restore a copy of it, or remove it to "
                     "begin with a new cluster"
