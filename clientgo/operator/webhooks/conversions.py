@@ -199,7 +199,8 @@ def _hub_of(declared: list[SpokeDeclaration], versions: Iterable[APIResource]) -
     if len(hubs) > 1:
         raise DeclarationError(
             f"{resource_of(hubs[0]).kind} has two hubs, {hubs[0].__name__} and "
-            f"{hubs[1].__name__}; all versions must be converted through one"
+            f"{hubs[1].__name__}, of {' and '.join(resource_of(hub).version for hub in hubs[:2])}; "
+            "all versions must be converted through one"
         )
     return hubs[0]
 

@@ -6,7 +6,7 @@
     clientgo operator create-api Backup     another kind, with its reconciler
     clientgo operator create-api Demo --version v1      another version, and its converter
     clientgo operator create-webhook Demo   a defaulter and a validator; --conversion: a converter
-    clientgo operator gen all               config/ from the code; also crd, rbac, webhooks, ...
+    clientgo operator gen all               config/ from the code; also crd, rbac, helm, ...
     clientgo operator verify                fail if config/ differs from the code
     clientgo operator run --embedded        here, on an API server in memory, or on a cluster
     clientgo operator install, deploy       in a cluster; uninstall, undeploy remove it
@@ -33,6 +33,7 @@ from clientgo.tools.cli import operator_cluster, operator_run
 from clientgo.tools.scaffold import (
     FOLDERS,
     PARTS,
+    DeclaredOperator,
     Generated,
     Project,
     declared_operator,
@@ -43,6 +44,7 @@ from clientgo.tools.scaffold import (
     write_generated,
 )
 from clientgo.tools.scaffold.interpreter import local_makefile
+from clientgo.tools.scaffold.manifests.helm_chart import TEMPLATES, chart_folder, helm_chart
 from clientgo.tools.scaffold.new_files import KindNames, create_api, create_webhook, init
 from clientgo.tools.scaffold.new_versions import (
     create_converters,
@@ -212,7 +214,8 @@ def _add_generation(parts: Any) -> None:
         ("webhooks", "which requests the operator is asked about"),
         ("deploy", "Namespace, Deployment and Services"),
         ("sample", "an object of each kind"),
-        ("all", "all of these, and a kustomization"),
+        ("all", "all of these, and a kustomization; the chart too, if there is one"),
+        ("helm", "a Helm chart of the same manifests, in charts/NAME"),
     ):
         part = project_part(gen, name, help_text, _gen)
         part.set_defaults(part=name, modules=[], out=None)
@@ -227,7 +230,7 @@ def _add_generation(parts: Any) -> None:
     verify = project_part(
         parts,
         "verify",
-        "show differences between config/ and the code, and fail if there are any",
+        "show how generated files differ from the code, and fail if they do",
         _verify,
     )
     _add_options(verify)
@@ -250,9 +253,16 @@ def _gen(args: argparse.Namespace) -> int:
     if args.modules:
         return _gen_definitions(args)
     project = _project(args)
-    parts = PARTS if args.part == "all" else (args.part,)
-    generated = _generated(project, parts, args)
-    _print(_write(project, generated, parts, force=args.force))
+    operator = declared_operator(project)
+    if args.part != "helm":
+        parts = PARTS if args.part == "all" else (args.part,)
+        generated = _generated(operator, parts, args)
+        _print(_write(project, generated, parts, force=args.force))
+    folder = chart_folder(project)
+    if args.part == "helm" or (args.part == "all" and folder.exists()):
+        chart = _chart(operator, args)
+        written = write_generated(folder, chart.files, [TEMPLATES], force=args.force)
+        _print([f"charts/{project.name}: {line}" for line in written])
     return 0
 
 
@@ -269,12 +279,15 @@ def _gen_definitions(args: argparse.Namespace) -> int:
 
 def _verify(args: argparse.Namespace) -> int:
     project = _project(args)
-    generated = _generated(project, PARTS, args)
+    operator = declared_operator(project)
+    generated = _generated(operator, PARTS, args)
     folders = tuple(FOLDERS.values())
     lines = list(generated_differences(project.config, generated.files, folders))
+    if (folder := chart_folder(project)).exists():
+        lines += generated_differences(folder, _chart(operator, args).files, [TEMPLATES])
     sys.stdout.writelines(lines)
     if lines:
-        print("config/ differs from the code; run clientgo operator gen all", file=sys.stderr)
+        print("files differ from the code; run clientgo operator gen all", file=sys.stderr)
     return 1 if lines else 0
 
 
@@ -284,10 +297,18 @@ def _project(args: argparse.Namespace) -> Project:
     )
 
 
-def _generated(project: Project, parts: Sequence[str], args: argparse.Namespace) -> Generated:
-    generated = generate(declared_operator(project), parts, max_description=args.max_desc_len)
+def _generated(
+    operator: DeclaredOperator, parts: Sequence[str], args: argparse.Namespace
+) -> Generated:
+    generated = generate(operator, parts, max_description=args.max_desc_len)
     _warn(generated)
     return generated
+
+
+def _chart(operator: DeclaredOperator, args: argparse.Namespace) -> Generated:
+    chart = helm_chart(operator, max_description=args.max_desc_len)
+    _warn(chart)
+    return chart
 
 
 def _write(

@@ -198,7 +198,7 @@ def test_two_converters_of_one_version_are_refused() -> None:
 
 def test_two_hubs_are_refused() -> None:
     """OP-CNV-02"""
-    with pytest.raises(DeclarationError, match="Job has two hubs, JobV1 and JobV1Beta1"):
+    with pytest.raises(DeclarationError, match="two hubs, JobV1 and JobV1Beta1, of v1 and v1beta1"):
         KindConversions([FromAlpha(), converter(JobV1Alpha1, JobV1Beta1)])
 
 

@@ -41,7 +41,11 @@ class State(enum.Enum):
 
 def generated_text(documents: Iterable[Manifest]) -> str:
     """Return the manifests as the text of a generated file."""
-    body = manifest_text(documents)
+    return with_checksum(manifest_text(documents))
+
+
+def with_checksum(body: str) -> str:
+    """Return a text as that of a generated file."""
     return _NOTE.format(digest=_digest(body)) + body
 
 

@@ -79,16 +79,16 @@ def generate(
     Raises ``TypeSchemaError``, ``DefinitionTooLargeError``, ``DeclarationError``.
     """
     chosen = tuple(parts)
-    definitions = _definitions(operator)
     documents: dict[str, list[Manifest]] = {}
     warnings: list[str] = []
     if "crd" in chosen:
-        crds = definition_files(definitions, operator.kinds, max_description)
+        crds = definition_files(_definitions(operator), operator.kinds, max_description)
         warnings += crds.warnings
-    for part, manifests_of in _MANIFESTS.items():
-        if part in chosen:
+    for part in PARTS:
+        if part in chosen and part != "crd":
             documents |= {
-                f"{FOLDERS[part]}/{name}": d for name, d in manifests_of(operator).items()
+                f"{FOLDERS[part]}/{name}": found
+                for name, found in manifests_of(operator, part).items()
             }
     files = {name: generated_text(found) for name, found in documents.items() if found}
     if "crd" in chosen:
@@ -99,6 +99,11 @@ def generate(
     if set(chosen) == set(PARTS):
         files["kustomization.yaml"] = generated_text([_kustomization(files)])
     return Generated(files, warnings)
+
+
+def manifests_of(operator: DeclaredOperator, part: str) -> dict[str, list[Manifest]]:
+    """Return the manifests of one part by the name of their file, for the caller to change."""
+    return _MANIFESTS[part](operator)
 
 
 def definition_files(
@@ -134,6 +139,10 @@ def _definitions(operator: DeclaredOperator) -> list[Manifest]:
         _injection(project),
     )
     return definitions
+
+
+def _crd(operator: DeclaredOperator) -> dict[str, list[Manifest]]:
+    return {f"{found['metadata']['name']}.yaml": [found] for found in _definitions(operator)}
 
 
 def _rbac(operator: DeclaredOperator) -> dict[str, list[Manifest]]:
@@ -209,6 +218,7 @@ def _samples(operator: DeclaredOperator) -> dict[str, list[Manifest]]:
 
 
 _MANIFESTS: Final[Mapping[str, Callable[[DeclaredOperator], dict[str, list[Manifest]]]]] = {
+    "crd": _crd,
     "rbac": _rbac,
     "webhooks": _webhooks,
     "deploy": _deploy,
