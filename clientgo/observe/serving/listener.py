@@ -77,6 +77,7 @@ class Listener:
         self._changed = threading.Condition()
         self._clients: dict[threading.Thread, _Client] = {}
         self._stopping = threading.Event()
+        self._has_warned = False
         self._numbers = itertools.count(1)
         listener = _listen(host, port)
         self.address: tuple[str, int] = listener.getsockname()[:2]
@@ -123,8 +124,17 @@ class Listener:
                 try:
                     self._begin(*listener.accept())
                 except (OSError, RuntimeError) as error:
-                    # The client has gone, or no file or thread is left.
-                    _log.warning("%s: a connection was lost: %s", self._service.name, error)
+                    # The client has gone, or no file or thread is left, which may last.
+                    level = logging.DEBUG if self._has_warned else logging.WARNING
+                    self._has_warned = True
+                    _log.log(
+                        level,
+                        "%s: a connection was lost: %s; this is not logged again",
+                        self._service.name,
+                        error,
+                    )
+                    with self._changed:
+                        self._replace_one_locked()
                     self._stopping.wait(_PAUSE)
 
     def _make_room(self) -> bool:

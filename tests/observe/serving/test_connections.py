@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import socket
 import ssl
@@ -352,3 +353,32 @@ def test_a_connection_that_cannot_be_taken_does_not_end_the_server(
     with connect(serving.address) as sock:
         sock.sendall(request())
         assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def test_without_files_an_idle_connection_is_replaced_and_that_is_logged_once(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Idle clients could take them all; ten lines a second would be logged until they go."""
+    accept = socket.socket.accept
+    freed = threading.Event()
+
+    def accept_if_freed(self: socket.socket) -> Any:
+        if not freed.is_set():
+            raise OSError(errno.EMFILE, "Too many open files")
+        return accept(self)
+
+    monkeypatch.setattr(listener, "_PAUSE", 0.001)
+    with connect(serving.address) as idle:
+        monkeypatch.setattr(socket.socket, "accept", accept_if_freed)
+        with contextlib.ExitStack() as stack:
+            waiting = stack.enter_context(socket.create_connection(serving.address, timeout=30))
+            assert read_to_end(idle) == b""
+            freed.set()
+
+            sock = stack.enter_context(trusting().wrap_socket(waiting, server_hostname="127.0.0.1"))
+            sock.sendall(request())
+            assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+
+    warnings = [record.message for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert "Too many open files" in warnings[0]
