@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-TICK: Final = 1e-6
-"""Seconds between two lines at least: clients tell lines apart by their times."""
-
 _MOST_LINES: Final = 10_000
 _MOST_CONTAINERS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A line with its end, and when it was written."""
+    """A line with its end, and when it was written.
 
-    time: float
+    Times are whole microseconds, and no two lines of a log have the same: clients tell lines apart
+    by them, as by the nanoseconds of a kubelet.
+    """
+
+    time: int
     text: str
 
 
@@ -43,6 +44,11 @@ class WrittenLog:
             yield self.lines[index]
 
 
+def microseconds(time: float) -> int:
+    """Return a time in seconds in whole microseconds."""
+    return round(time * 1e6)
+
+
 class WrittenLogs:
     """The lines of all containers."""
 
@@ -61,8 +67,8 @@ class WrittenLogs:
         """Add lines, and tell those that follow."""
         log = self.of(uid, container)
         for line in text.splitlines(keepends=True):
-            last = log.lines[-1].time if log.lines else 0.0
-            log.lines.append(LogLine(max(now, last + TICK), line))
+            last = log.lines[-1].time if log.lines else 0
+            log.lines.append(LogLine(max(microseconds(now), last + 1), line))
             log.count += 1
         for follower in list(log.followers):
             follower()

@@ -80,3 +80,17 @@ def test_the_container_must_be_one_of_the_pod(logs: Api) -> None:
         400,
         "container c is not valid for pod pending",
     )
+
+
+def test_no_two_lines_have_the_same_time(server: EmbeddedAPIServer, logs: Api) -> None:
+    server.provide_logs(lambda _pod, _container: "")
+    for _ in range(50):
+        server.write_log("default", "running", "x\ny\n" * 20, container="a")
+
+    text = logs.call("GET", f"{PODS}/running/log", container="a", timestamps="true").body
+    times = [line.partition(" ")[0] for line in text.splitlines()]
+    assert times == sorted(set(times))
+    since = logs.call(
+        "GET", f"{PODS}/running/log", container="a", sinceTime=times[1990], timestamps="true"
+    ).body
+    assert [line.partition(" ")[0] for line in since.splitlines()] == times[1990:]

@@ -20,7 +20,7 @@ from clientgo.testcluster.server.http.messages import (
     Send,
     head,
 )
-from clientgo.testcluster.server.objects.written_logs import TICK, LogLine, WrittenLog
+from clientgo.testcluster.server.objects.written_logs import LogLine, WrittenLog, microseconds
 from clientgo.testcluster.server.requests.options import parse_integer
 from clientgo.testcluster.server.requests.verbs import VerbCall, existing
 from clientgo.testcluster.server.resources.errors import FailedRequestError, bad_request, invalid
@@ -58,16 +58,17 @@ async def read_log(call: VerbCall) -> AnyResponse:
     started = parse_time(pod.get("status", {}).get("startTime") or metadata["creationTimestamp"])
     log = call.state.written_logs.of(metadata["uid"], container)
     provided = call.state.pod_logs(pod, container).splitlines(keepends=True)
-    lines = [LogLine(started + TICK * place, line) for place, line in enumerate(provided)]
+    begin = microseconds(started)
+    lines = [LogLine(begin + place, line) for place, line in enumerate(provided)]
     lines += log.lines
-    since = _since(call, options)
+    since = microseconds(_since(call, options))
     lines = [line for line in lines if line.time >= since]
     tail = options.get("tailLines", len(lines))
     shown = _Shown(call.request.flag("timestamps"), options.get("limitBytes"))
-    begin = shown.bytes_of(lines[max(0, len(lines) - tail) :])
+    text = shown.bytes_of(lines[max(0, len(lines) - tail) :])
     if call.request.flag("follow"):
-        return _FollowedLog(call, metadata["uid"], container, log, begin, shown)
-    return Response(200, begin, TEXT)
+        return _FollowedLog(call, metadata["uid"], container, log, text, shown)
+    return Response(200, text, TEXT)
 
 
 def _since(call: VerbCall, options: Mapping[str, int]) -> float:
@@ -90,7 +91,7 @@ class _Shown:
     def bytes_of(self, lines: Iterable[LogLine]) -> bytes:
         """Return what is shown of lines; empty after the limit."""
         whole = "".join(
-            f"{format_micro_time(line.time)} {line.text}" if self._timestamps else line.text
+            f"{format_micro_time(line.time / 1e6)} {line.text}" if self._timestamps else line.text
             for line in lines
         ).encode()
         if self._left is None or len(whole) <= self._left:
