@@ -12,7 +12,8 @@ enough; set ``spec.conversion`` to a webhook of yours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from clientgo.codegen.schemas.type_place import TypeSchemaError
@@ -164,13 +165,12 @@ def _version(cls: type[Resource], *, stored: bool, with_subresources: bool) -> d
     if said.deprecation_warning:
         version["deprecationWarning"] = said.deprecation_warning
     schema = resource_schema(cls)
-    subresources = _subresources(cls, schema) if with_subresources else {}
+    subresources = _subresources(cls) if with_subresources else {}
     _check_schema(cls, schema, has_status="status" in subresources)
+    _check_paths(cls, schema, subresources.get("scale", {}).values())
     if subresources:
         version["subresources"] = subresources
     if said.selectable_fields:
-        for path in said.selectable_fields:
-            _field_at(path, cls, schema, "a selectable field")
         version["selectableFields"] = [{"jsonPath": path} for path in said.selectable_fields]
     if said.columns:
         version["additionalPrinterColumns"] = [
@@ -180,20 +180,36 @@ def _version(cls: type[Resource], *, stored: bool, with_subresources: bool) -> d
     return version
 
 
-def _subresources(cls: type[Resource], schema: Schema) -> dict[str, Any]:
+def _check_paths(cls: type[Resource], schema: Schema, scale_paths: Iterable[str]) -> None:
+    """Raise one :class:`TypeSchemaError` for all paths that lead to no field."""
+    said = CustomResource.of(cls)
+    checks: list[Callable[[], object]] = [
+        *(partial(_field_at, path, cls, schema, "the scale subresource") for path in scale_paths),
+        *(partial(_field_at, p, cls, schema, "a selectable field") for p in said.selectable_fields),
+        *(partial(_column, column, cls, schema) for column in said.columns),
+    ]
+    errors = []
+    for check in checks:
+        try:
+            check()
+        except TypeSchemaError as error:
+            errors.append(error)
+    if errors:
+        raise TypeSchemaError.of(errors)
+
+
+def _subresources(cls: type[Resource]) -> dict[str, Any]:
     subresources: dict[str, Any] = {}
     if "status" in resource_of(cls).subresources:
         subresources["status"] = {}
     scale = CustomResource.of(cls).scale
     if scale is not None:
-        subresources["scale"] = paths = {
+        subresources["scale"] = {
             "specReplicasPath": scale.spec_replicas,
             "statusReplicasPath": scale.status_replicas,
         }
         if scale.label_selector:
-            paths["labelSelectorPath"] = scale.label_selector
-        for path in paths.values():
-            _field_at(path, cls, schema, "the scale subresource")
+            subresources["scale"]["labelSelectorPath"] = scale.label_selector
     return subresources
 
 

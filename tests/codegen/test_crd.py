@@ -218,6 +218,23 @@ class BoundOnText(Model):
     value: Annotated[str, Meta(ge=1)] = ""
 
 
+def test_all_paths_that_lead_to_no_field_are_named_together() -> None:
+    kind = _kind(
+        columns=(PrinterColumn("A", ".spec.a"), AGE, PrinterColumn("B", ".spec.b[0]")),
+        selectable_fields=(".spec.c",),
+        scale=Scale(),
+    )
+    with pytest.raises(TypeSchemaError) as caught:
+        custom_resource_definition(kind)
+
+    lines = str(caught.value).splitlines()
+    wanted = ".spec.replicas", ".status.replicas", "selectable field", "column 'A'", "column 'B'"
+    assert len(lines) == len(wanted)
+    for line, part in zip(lines, wanted, strict=True):
+        assert line.startswith("Thing: ")
+        assert part in line
+
+
 @pytest.mark.parametrize(
     ("kind", "field", "problem"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clientgo.util.copies import CopyableError
@@ -19,6 +20,14 @@ class TypeSchemaError(CopyableError, ValueError):
         self.field = field
         self.problem = problem
         self.remedy = remedy
+
+    @classmethod
+    def of(cls, errors: Sequence[TypeSchemaError]) -> TypeSchemaError:
+        """Return one error that says what several say, a line each."""
+        *others, last = errors
+        field = errors[0].field
+        text = "\n".join([*map(str, others), f"{last.field}: {last.problem}"])
+        return cls(field, text.removeprefix(f"{field}: "), last.remedy)
 
 
 @dataclass(frozen=True, slots=True)
