@@ -444,7 +444,8 @@ def test_a_cache_of_all_secrets_is_worth_a_warning(
         world.manager.controller(Gadget).reads(Secret).build(Recording())
         with world.running():
             pass
-        assert ("every Secret of the cluster" in caplog.text) is (scope == CacheScope())
+        warned = "every Secret of the cluster will be cached, for gadget/reads-secrets; if"
+        assert (warned in caplog.text) is (scope == CacheScope())
 
 
 def test_a_context_reads_what_it_has_just_written(world: World) -> None:

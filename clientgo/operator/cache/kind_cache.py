@@ -97,6 +97,7 @@ class KindCache:
             resource=resource,
             expected=expected,
             lister=source,
+            readers=self._readers.names,
             scope=scope,
             own_writes=self.own_writes,
             indexes=self.indexes,
@@ -436,13 +437,15 @@ class Readers:
             )
         self._readers = readers
 
+    def names(self) -> str:
+        """Name the sources: ``foo/secret`` is the source ``secret`` of the controller ``foo``."""
+        return ", ".join(sorted(self._readers))
+
     def report_limits(self, scope: KindScope) -> None:
         """Log which objects are cached, and which sources expect more."""
-        readers = sorted(self._readers.values(), key=lambda reader: reader.name)
         if limits := scope.limits(self.labels):
-            names = ", ".join(reader.name for reader in readers)
-            _log.info("%s: only objects %s are cached, for %s", self._kind, limits, names)
-        for reader in readers:
+            _log.info("%s: only objects %s are cached, for %s", self._kind, limits, self.names())
+        for reader in sorted(self._readers.values(), key=lambda reader: reader.name):
             if hidden := scope.hidden_from(reader):
                 _log.warning(
                     "%s watches all %s, but its CacheScope limits the cache to objects %s: the "

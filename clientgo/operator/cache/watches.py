@@ -100,14 +100,16 @@ class Attached:
 class Watches:
     """By namespace, ``""`` for all. The cache's lock guards it, but for :meth:`end`.
 
-    ``lister(namespace, labels)`` returns what lists and watches. ``recovered`` is called when the
-    API server may have been away, ``on_crash`` with what ends an informer.
+    ``lister(namespace, labels)`` returns what lists and watches. ``readers()`` names the sources.
+    ``recovered`` is called when the API server may have been away, ``on_crash`` with what ends an
+    informer.
     """
 
     kind: str
     resource: APIResource
     expected: Any
     lister: Callable[[str, str], ListerWatcher[Any]]
+    readers: Callable[[], str]
     scope: KindScope
     own_writes: OwnWrites
     indexes: Indexes
@@ -221,10 +223,11 @@ class Watches:
         is_numerous = (self.resource.group, self.resource.kind) in NUMEROUS
         if is_numerous and not is_limited and self.scope.own == CacheScope():
             _log.warning(
-                "every %s of the cluster will be cached; if that is too much memory, watch those "
-                "with labels only, as owns=[watch(%s, labels={...})], limit namespaces, labels or "
-                "fields in a CacheScope, or watch with project='metadata'",
+                "every %s of the cluster will be cached, for %s; if that is too much memory, watch "
+                "those with labels only, as owns=[watch(%s, labels={...})], limit namespaces, "
+                "labels or fields in a CacheScope, or watch with project='metadata'",
                 self.resource.kind,
+                self.readers() or "reads of the client",
                 self.resource.kind,
             )
         return Watch(informer, lister, size)
