@@ -11,6 +11,9 @@ ROWS   ?=
 # Hundreds of tests start a process: without bytecode on the disk each would compile the library.
 export PYTHONDONTWRITEBYTECODE :=
 
+# An editable install that puts the directory on the path: type checkers and editors follow no hook.
+PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat
+
 BENCH_OUT := --out benchmarks/results/full.json --plots docs/assets/benchmarks \
   --page docs/reference/benchmarks.md
 
@@ -22,7 +25,7 @@ help: ## list the targets
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(PIP_INSTALL) -e '.[dev]'
 	@touch $@
 
 install: $(STAMP) ## create .venv and install clientgo with its development tools
@@ -65,7 +68,7 @@ docs-serve: $(STAMP) ## show the documentation on http://127.0.0.1:8000, and fol
 
 # Peers that only the benchmarks need.
 $(VENV)/.bench: $(STAMP)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(PIP_INSTALL) -e '.[bench]'
 	@touch $@
 
 bench: $(VENV)/.bench ## measure the grid beside its peers in under 3 minutes (LAYERS=queue: a part)

@@ -43,7 +43,7 @@ from clientgo.tools.scaffold import (
     read_project,
     write_generated,
 )
-from clientgo.tools.scaffold.interpreter import local_makefile
+from clientgo.tools.scaffold.interpreter import local_makefile, types_hint
 from clientgo.tools.scaffold.manifests.helm_chart import TEMPLATES, chart_folder, helm_chart
 from clientgo.tools.scaffold.new_files import KindNames, create_api, create_webhook, init
 from clientgo.tools.scaffold.new_versions import (
@@ -156,7 +156,8 @@ def _init(args: argparse.Namespace) -> int:
     (root / "local.mk").write_text(local_makefile(), encoding="utf-8")
     generated = generate(declared_operator(project))
     written += _write(project, generated, PARTS, force=args.force)
-    _print([*written, f"now: cd {args.name} && make run ONCE=1"])
+    hints = filter(None, [types_hint()])
+    _print([*written, *hints, f"now: cd {args.name} && make run ONCE=1"])
     return 0
 
 

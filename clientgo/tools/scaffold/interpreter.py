@@ -32,15 +32,36 @@ def local_makefile() -> str:
     return "\n".join(lines) + "\n"
 
 
+def types_hint() -> str:
+    """Say how type checkers see the types of this clientgo; empty if they do.
+
+    They look into the directories of an interpreter's path, and follow no import hook.
+    """
+    source = Path(clientgo.__file__).resolve().parents[1]
+    directories = _printed_by_a_new_interpreter("import sys; print(*sys.path, sep='\\n')")
+    if source in {Path(line).resolve() for line in directories.splitlines() if line}:
+        return ""
+    return (
+        "type checkers and editors do not see the types of this clientgo; they do after: "
+        f"{sys.executable} -m pip install --config-settings editable_mode=compat -e {source}"
+    )
+
+
 def _finds_by_itself(source: Path) -> bool:
     """Return True if a new interpreter imports this clientgo from any directory."""
+    found = _printed_by_a_new_interpreter("import clientgo; print(clientgo.__file__)")
+    return bool(found) and Path(found).resolve().parents[1] == source
+
+
+def _printed_by_a_new_interpreter(code: str) -> str:
+    """Return what code prints, without the import path of this process; empty if it fails."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    found = subprocess.run(
-        [sys.executable, "-c", "import clientgo; print(clientgo.__file__)"],
+    done = subprocess.run(
+        [sys.executable, "-c", code],
         cwd=Path(sys.executable).parent,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    return found.returncode == 0 and Path(found.stdout.strip()).resolve().parents[1] == source
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
 import clientgo
 from clientgo.tools.scaffold import interpreter
-from clientgo.tools.scaffold.interpreter import local_makefile
+from clientgo.tools.scaffold.interpreter import local_makefile, types_hint
 
 SOURCE = Path(clientgo.__file__).resolve().parents[1]
 
@@ -36,3 +38,41 @@ def test_without_what_tests_need_an_environment_is_made_with_this_clientgo(
     monkeypatch.setattr(interpreter, "find_spec", lambda name: None)
 
     assert local_makefile().splitlines()[1:] == [f"CLIENTGO := -e {SOURCE}"]
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_an_installation_that_hides_its_types_is_named_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch, shown: bool
+) -> None:
+    """OP-GEN-23: a type checker looks into directories and follows no import hook."""
+    path = f"/usr/lib/python3\n{SOURCE if shown else '/elsewhere'}\n"
+    monkeypatch.setattr(interpreter, "_printed_by_a_new_interpreter", lambda code: path)
+
+    hint = types_hint()
+    assert ("" if shown else f"--config-settings editable_mode=compat -e {SOURCE}") in hint
+    assert bool(hint) is not shown
+
+
+@pytest.mark.parametrize("file", ["Makefile", "clientgo/tools/scaffold/templates/Makefile.tmpl"])
+def test_every_installation_of_a_makefile_shows_its_types(file: str) -> None:
+    """OP-GEN-23"""
+    text = (SOURCE / file).read_text().replace("\\\n", "")
+    assert text.count("editable_mode=compat") == text.count("pip install")
+
+
+def test_an_editable_installation_puts_the_directory_on_the_path(tmp_path: Path) -> None:
+    """OP-GEN-23"""
+    (tmp_path / "project" / "package").mkdir(parents=True)
+    (tmp_path / "project" / "package" / "__init__.py").write_text("")
+    (tmp_path / "project" / "pyproject.toml").write_text((SOURCE / "pyproject.toml").read_text())
+    for named in ("README.md", "LICENSE"):
+        (tmp_path / "project" / named).write_text("")
+    pytest.importorskip("setuptools")
+    settings = "{'editable_mode': 'compat'}"
+    code = f"from setuptools import build_meta; build_meta.build_editable('..', {settings})"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "project", check=True)
+
+    [wheel] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as files:
+        [path] = [name for name in files.namelist() if name.endswith(".pth")]
+        assert files.read(path).decode().strip() == str(tmp_path / "project")
