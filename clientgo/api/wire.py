@@ -20,7 +20,8 @@ from clientgo.meta import Model
 from clientgo.meta.markers import Flag, Format
 
 Quantity: TypeAlias = Annotated[str | int | float, Flag.QUANTITY]
-"""An amount with a unit: ``"500m"``, ``"1Gi"``. A server answers with text; numbers may be sent."""
+"""An amount with a unit: ``"500m"``, ``"1Gi"``. A server answers with text; numbers may be sent.
+:class:`clientgo.meta.Quantity` compares and adds amounts."""
 
 IntOrString: TypeAlias = int | str
 """A number or a text that stands for one: a port or its name, a count or a percentage."""

@@ -71,6 +71,7 @@ from clientgo.meta.objects.object_meta import (
 from clientgo.meta.objects.object_name import ExplicitKey, ObjectName, object_key
 from clientgo.meta.objects.overlay import overlay
 from clientgo.meta.objects.partial_metadata import PartialObjectMetadata
+from clientgo.meta.objects.quantity import Quantity
 from clientgo.meta.objects.resource import (
     Model,
     ObjectDecodeError,
@@ -128,6 +129,7 @@ __all__ = [
     "deep_copy",
     "drop_managed_fields",
     "is_same_json",
+    "Quantity",
     "metadata_of",
     "has_metadata",
     "labels_of",

@@ -31,7 +31,7 @@ _FACTORS = {
 _MAX_EXPONENT = 1_000
 _MAX_BINARY = Decimal(2**63 - 1)
 _NANO = Decimal(1).scaleb(-9)
-_CONTEXT = Context(prec=2_100)
+EXACT = Context(prec=2_100)
 """Exact for every number of a sensible length."""
 _REMEMBERED = 1_024
 """Quantities whose amounts are remembered: most objects have the same few."""
@@ -68,11 +68,24 @@ def canonical_quantity(text: str) -> str:
     Raises:
         ValueError: it is not a quantity.
     """
-    amount, suffix = _parse(text)
+    return format_quantity(*_parse(text))
+
+
+def parse_quantity_with_suffix(text: str) -> tuple[Decimal, str]:
+    """Return the exact amount of a quantity, and its suffix.
+
+    Raises:
+        ValueError: it is not a quantity.
+    """
+    return _parse(text)
+
+
+def format_quantity(amount: Decimal, suffix: str) -> str:
+    """Return the canonical form of an amount, in the family of a suffix."""
     binary = suffix in _BINARY_SUFFIXES.values()
     if binary:
         amount = min(amount, _MAX_BINARY)
-    rounded = amount.quantize(_NANO, ROUND_UP, _CONTEXT)
+    rounded = amount.quantize(_NANO, ROUND_UP, EXACT)
     if binary and abs(rounded) >= 1024 and rounded == rounded.to_integral_value():
         return _binary(int(rounded))
     return _decimal(rounded, exponent_form=len(suffix) > 1 and not binary)
@@ -89,11 +102,11 @@ def _parse(text: str) -> tuple[Decimal, str]:
     sign, digits, suffix = match.groups()
     number = Decimal(f"{sign}0{digits}")  # a server reads a number without digits as 0
     if suffix in _FACTORS:
-        return _CONTEXT.multiply(number, _FACTORS[suffix]), suffix
+        return EXACT.multiply(number, _FACTORS[suffix]), suffix
     exponent = int(suffix[1:])
     if abs(exponent) > _MAX_EXPONENT:
         raise ValueError("the exponent of the quantity is out of range")
-    return number.scaleb(exponent, _CONTEXT), suffix
+    return number.scaleb(exponent, EXACT), suffix
 
 
 def _binary(amount: int) -> str:
@@ -105,7 +118,7 @@ def _binary(amount: int) -> str:
 
 def _decimal(amount: Decimal, *, exponent_form: bool) -> str:
     """Return an amount of at most nine decimal places with a suffix, or an exponent."""
-    mantissa, power = int(amount.scaleb(9, _CONTEXT)), -9
+    mantissa, power = int(amount.scaleb(9, EXACT)), -9
     if not mantissa:
         return "0"
     while mantissa % 1000 == 0 and (exponent_form or power < max(_DECIMAL_SUFFIXES)):
