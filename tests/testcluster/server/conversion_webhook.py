@@ -50,10 +50,14 @@ class ConversionWebhook(WebhookServer):
         return 200, json.dumps(answer).encode()
 
     def _convert(self, obj: Converted, version: str) -> Converted:
+        given = obj.get("spec", {})
+        spec: dict[str, Any] = {}
         if version.endswith("/v2"):
-            spec = {"box": {"width": obj["spec"]["size"] * self.factor}, "extra": "pruned"}
-        else:
-            spec = {"size": obj["spec"]["box"]["width"]}
+            spec["extra"] = "pruned"
+            if "size" in given:
+                spec["box"] = {"width": given["size"] * self.factor}
+        elif "box" in given:
+            spec["size"] = given["box"]["width"]
         converted = {**obj, "apiVersion": version, "spec": spec}
         return dict(reversed(converted.items()))  # the order of fields has no meaning
 

@@ -38,6 +38,7 @@ from clientgo.testcluster.fields.managed_fields.fields.typed_values import (
     check_value,
 )
 from clientgo.testcluster.fields.managed_fields.merge import merge_values
+from clientgo.testcluster.fields.managed_fields.ownership import Convert, rewritten
 
 __all__ = [
     "FieldManager",
@@ -47,6 +48,8 @@ __all__ = [
     "ManagedFieldsError",
     "decode_managers",
     "merge_values",
+    "Convert",
+    "rewritten",
     "check_value",
     "FieldSet",
     "Path",

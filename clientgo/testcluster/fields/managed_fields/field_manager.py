@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from clientgo.meta.errors import BadRequestError
@@ -48,9 +49,11 @@ from clientgo.testcluster.fields.managed_fields.last_applied import (
     with_last_applied,
 )
 from clientgo.testcluster.fields.managed_fields.ownership import (
+    Convert,
     OwnershipRules,
     ResetFields,
     TypeLookup,
+    rewritten,
 )
 from clientgo.util.copies import unpicklable
 
@@ -118,25 +121,36 @@ class FieldManager:
         self._now = now
 
     @refuses_too_deep(TypedValueError)
-    def update(self, live: JSONObject, new: JSONObject, manager: str) -> JSONObject:
+    def update(
+        self, live: JSONObject, new: JSONObject, manager: str, convert: Convert = rewritten
+    ) -> JSONObject:
         """Return `new` with the owners of its fields after `manager` has written it.
 
         The result shares its values with `new`, except metadata.
         `live` is the stored object; for a creation, one with nothing but apiVersion and kind.
-        An object that was created without owners gets none. Raises `TypedValueError` if an object
+        An object that was created without owners gets none. `convert` converts the objects for
+        owners at other versions; what it raises is raised. Raises `TypedValueError` if an object
         does not fit its type: a server then keeps the ``managedFields`` of `live`.
         """
         managers = self._managers_for_update(live, new)
         live, new = _without_entries(live), _without_entries(new)
         if managers.owners or not _metadata(live).get("uid"):
-            managers = self._updated(live, new, managers, manager)
+            managers = self._updated(live, new, managers, manager, convert)
         return _with_entries(new, managers)
 
     @refuses_too_deep(TypedValueError)
     def apply(
-        self, live: JSONObject, config: JSONObject, manager: str, *, force: bool = False
+        self,
+        live: JSONObject,
+        config: JSONObject,
+        manager: str,
+        *,
+        force: bool = False,
+        convert: Convert = rewritten,
     ) -> JSONObject:
         """Return `live` with `config` applied to it by `manager`.
+
+        `convert` converts the objects for owners at other versions; what it raises is raised.
 
         Raises `ApplyConflictError` if that would change what others own and `force` is not set;
         `BadRequestError` if `config` is of another kind or version, or has ``managedFields``;
@@ -147,9 +161,10 @@ class FieldManager:
         managers = decode_managers(_metadata(live).get("managedFields") or [])
         live = _without_entries(live)
         if not managers.owners:
-            managers = self._updated(self._empty, live, managers, BEFORE_FIRST_APPLY)
+            managers = self._updated(self._empty, live, managers, BEFORE_FIRST_APPLY, convert)
+        apply = partial(self._applied, live, config, managers, manager, convert)
         try:
-            applied, managers = self._applied(live, config, managers, manager, force=force)
+            applied, managers = apply(force=force)
         except OwnershipConflictError as error:
             conflicts = error.conflicts
             if manager == KUBECTL:
@@ -157,7 +172,7 @@ class FieldManager:
                 conflicts = tuple(c for c in conflicts if c.path not in allowed)
             if conflicts:
                 raise ApplyConflictError(conflicts) from None
-            applied, managers = self._applied(live, config, managers, manager, force=True)
+            applied, managers = apply(force=True)
         if manager == KUBECTL and has_last_applied(applied):
             applied = with_last_applied(applied, config)
         return _with_entries(copy_json(applied), managers)
@@ -179,13 +194,18 @@ class FieldManager:
         return _decoded_or_none(stored)
 
     def _updated(
-        self, live: JSONObject, new: JSONObject, managers: Managers, manager: str
+        self,
+        live: JSONObject,
+        new: JSONObject,
+        managers: Managers,
+        manager: str,
+        convert: Convert,
     ) -> Managers:
         self._check(new, "new")
         self._check(live, "live")
         # Only what this very write changed counts; it joins what the manager changed before.
         operation = ManagerId("current-operation", UPDATE)
-        owners = self._rules.update(live, new, managers.owners, operation)
+        owners = self._rules.update(live, new, managers.owners, operation, convert)
         times = dict(managers.times)
         changed = owners.pop(operation, None)
         if changed and (owned := changed.fields - UNOWNED):
@@ -201,13 +221,15 @@ class FieldManager:
         config: JSONObject,
         managers: Managers,
         manager: str,
+        convert: Convert,
         *,
         force: bool,
     ) -> tuple[JSONObject, Managers]:
         self._check(config, "patch", allow_duplicates=False)
         self._check(live, "live")
         identity = self._identify(manager, APPLY)
-        changed, owners = self._rules.apply(live, config, managers.owners, identity, force=force)
+        rules, owned_before = self._rules, managers.owners
+        changed, owners = rules.apply(live, config, owned_before, identity, convert, force=force)
         ownership = owners.pop(identity, None)
         if ownership and (owned := ownership.fields - UNOWNED):
             owners[identity] = replace(ownership, fields=owned)

@@ -11,21 +11,27 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from clientgo.meta.errors import BadRequestError
 from clientgo.testcluster.fields.managed_fields import (
     UNTYPED,
     ApplyConflictError,
+    Convert,
     FieldManager,
     FieldType,
     ManagedFieldsError,
     TypedValueError,
+    rewritten,
 )
+from clientgo.testcluster.server.objects.large_work import WorkOn
+from clientgo.testcluster.server.resources.conversion import Converter
 from clientgo.testcluster.server.resources.errors import FailedRequestError, bad_request, internal
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.deep_values import encode
 from clientgo.testcluster.server.storage.storage import Object
+
+T = TypeVar("T")
 
 
 class Ownership:
@@ -70,20 +76,34 @@ class Ownership:
         old: Object | None,
         new: Object,
         writer: str,
+        convert: Convert = rewritten,
         *,
         is_large: bool,
     ) -> Object:
-        """Return ``new`` with the owners of its fields after a create, update or patch."""
+        """Return ``new`` with the owners of its fields after a create, update or patch.
+
+        If an object can't be converted for an owner at another version, the owners stay.
+        """
         if old is None and "managedFields" not in new["metadata"] and not is_large:
             return self._own_new(resource, new, writer)
         live = resource.strategy.empty_object(resource) if old is None else old
-        return self._update(resource, subresource, live, new, writer)
+        return self._update(resource, subresource, live, new, writer, convert)
 
     def _update(
-        self, resource: Resource, subresource: str, live: Object, new: Object, writer: str
+        self,
+        resource: Resource,
+        subresource: str,
+        live: Object,
+        new: Object,
+        writer: str,
+        convert: Convert = rewritten,
     ) -> Object:
         try:
-            return self._manager(resource, subresource).update(live, new, writer)
+            return self._manager(resource, subresource).update(live, new, writer, convert)
+        except _ConversionFailedError:
+            owners = live.get("metadata", {}).get("managedFields")
+            kept = {key: value for key, value in new["metadata"].items() if key != "managedFields"}
+            return new | {"metadata": kept | ({"managedFields": owners} if owners else {})}
         except TypedValueError:
             # Most of what does not fit its type is refused later. For the rest nothing is known of
             # its owners, and entries that the client has sent were not checked.
@@ -131,6 +151,7 @@ class Ownership:
         old: Object | None,
         config: Object,
         writer: str,
+        convert: Convert = rewritten,
         *,
         force: bool,
     ) -> Object:
@@ -138,19 +159,77 @@ class Ownership:
 
         Raises:
             FailedRequestError: 409 for fields of other managers, 400 for another type, 500 if the
-                configuration does not fit the type, as on a real API server.
+                configuration does not fit the type or an object can't be converted, as on a real
+                API server.
         """
         live = resource.strategy.empty_object(resource) if old is None else old
         manager = self._manager(resource, subresource)
         try:
-            return manager.apply(live, config, writer, force=force)
+            return manager.apply(live, config, writer, force=force, convert=convert)
         except ApplyConflictError as error:
             raise _conflict(error) from error
         except BadRequestError as error:
             raise bad_request(str(error)) from error
-        except (TypedValueError, ManagedFieldsError) as error:
+        except (TypedValueError, ManagedFieldsError, _ConversionFailedError) as error:
             raise internal(str(error)) from error
 
+
+# -- owners at other versions
+
+
+class _ConversionFailedError(Exception):
+    """An object can't be converted; the message says why."""
+
+
+class _ConversionNeededError(Exception):
+    def __init__(self, obj: Object, api_version: str) -> None:
+        super().__init__(api_version)
+        self.obj = obj
+        self.api_version = api_version
+
+
+async def with_conversions(resource: Resource, work: WorkOn, step: Callable[[Convert], T]) -> T:
+    """Return what ``step`` returns; it gets what converts objects for owners at other versions.
+
+    Where it needs an object in another version, it is interrupted, the webhook is asked, and it
+    starts again. Each object is converted once.
+
+    Upstream: ``versionConverter`` in k8s.io/apimachinery/pkg/util/managedfields.
+    """
+    if resource.converter is None:
+        return await work.run(step, rewritten)
+    conversions = _Conversions(resource.converter)
+    while True:
+        try:
+            return await work.run(step, conversions.converted)
+        except _ConversionNeededError as needed:
+            await conversions.convert(needed.obj, needed.api_version)
+
+
+class _Conversions:
+    def __init__(self, converter: Converter) -> None:
+        self._converter = converter
+        self._known: dict[tuple[bytes, str], Object | FailedRequestError] = {}
+
+    def converted(self, obj: Object, api_version: str) -> Object:
+        if "metadata" not in obj:  # no object yet
+            return rewritten(obj, api_version)
+        found = self._known.get((encode(obj), api_version))
+        if found is None:
+            raise _ConversionNeededError(obj, api_version)
+        if isinstance(found, FailedRequestError):
+            raise _ConversionFailedError(found.message) from found
+        return found
+
+    async def convert(self, obj: Object, api_version: str) -> None:
+        key = (encode(obj), api_version)
+        try:
+            [self._known[key]] = await self._converter.convert([obj], api_version)
+        except FailedRequestError as error:
+            self._known[key] = error
+
+
+# -- the shapes of new objects
 
 _REMEMBERED_SHAPES = 512
 

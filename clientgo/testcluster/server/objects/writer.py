@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.json_values import copy_json
+from clientgo.testcluster.fields.managed_fields import Convert, rewritten
 from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
 from clientgo.testcluster.server.auth.authorization.refusals import AccessDeniedError
 from clientgo.testcluster.server.auth.users import User
@@ -36,7 +37,7 @@ from clientgo.testcluster.server.objects.deletion import (
 )
 from clientgo.testcluster.server.objects.large_work import WorkOn
 from clientgo.testcluster.server.objects.options import SERVER_OPTIONS, DeleteOptions, WriteOptions
-from clientgo.testcluster.server.objects.ownership import without_times
+from clientgo.testcluster.server.objects.ownership import with_conversions, without_times
 from clientgo.testcluster.server.objects.state import State
 from clientgo.testcluster.server.objects.stored_size import check_stored_size
 from clientgo.testcluster.server.objects.write_checks import (
@@ -75,6 +76,9 @@ a webhook may update the object that it is asked about."""
 ObjectChange = Callable[[Object], Object]
 """Returns the wanted state; is given a copy of the current one. It may run on a thread, see
 ``large_work``."""
+
+_ConvertingChange = Callable[[Object, Convert], Object]
+"""The same, and is given what converts objects for owners at other versions."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -130,8 +134,13 @@ class ObjectWriter:
         collection = self._collection(resource)
         must_generate = not metadata.get("name")
         work = self._state.large_work.on(options.work_size)
-        obj = await work.run(
-            self._prepared_new, resource, namespace, obj, options, applied, work.is_large
+        new = obj
+        obj = await with_conversions(
+            resource,
+            work,
+            lambda convert: self._prepared_new(
+                resource, namespace, new, options, applied, convert, work.is_large
+            ),
         )
         metadata = obj["metadata"]
         if must_generate:
@@ -209,11 +218,12 @@ class ObjectWriter:
         obj: Object,
         options: WriteOptions,
         applied: bool,
+        convert: Convert,
         is_large: bool,
     ) -> Object:
         """Return a new object with the owners of its fields and what only the server may set."""
         if not applied:
-            obj = self._owned(resource, "", None, obj, options, is_large)
+            obj = self._owned(resource, "", None, obj, options, convert, is_large)
         self._prepare_new(resource, namespace, obj)
         return obj
 
@@ -224,6 +234,7 @@ class ObjectWriter:
         old: Object | None,
         new: Object,
         options: WriteOptions,
+        convert: Convert,
         is_large: bool,
     ) -> Object:
         """Return the object with the owners of its fields; as it is if it fits no type."""
@@ -231,7 +242,7 @@ class ObjectWriter:
             return new
         manager = options.field_manager
         update = self._state.ownership.update
-        return update(resource, subresource, old, new, manager, is_large=is_large)
+        return update(resource, subresource, old, new, manager, convert, is_large=is_large)
 
     def _prepare_new(self, resource: Resource, namespace: str, obj: Object) -> None:
         """Set what only the server may set, in place."""
@@ -248,8 +259,6 @@ class ObjectWriter:
         change: ObjectChange,
         options: WriteOptions,
         subresource: str = "",
-        *,
-        applied: bool = False,
     ) -> WriteResult:
         """Bring an object into the state that ``change`` makes of its current one.
 
@@ -257,6 +266,17 @@ class ObjectWriter:
             FailedRequestError: it does not exist, it was modified meanwhile, the new state is
                 invalid or not admitted.
         """
+        return await self._update(target, lambda old, _: change(old), options, subresource)
+
+    async def _update(
+        self,
+        target: Target,
+        change: _ConvertingChange,
+        options: WriteOptions,
+        subresource: str,
+        *,
+        applied: bool = False,
+    ) -> WriteResult:
         attempt = functools.partial(
             self._try_update, target, change, options, subresource, applied=applied
         )
@@ -272,7 +292,7 @@ class ObjectWriter:
     async def _try_update(
         self,
         target: Target,
-        change: ObjectChange,
+        change: _ConvertingChange,
         options: WriteOptions,
         subresource: str,
         *,
@@ -285,16 +305,17 @@ class ObjectWriter:
         work = self._work_on(stored, options)
         [current] = await resource.served([stored])
 
-        def changed() -> tuple[Object, Object]:
-            old, new = _change(resource, current, change)
+        def changed(convert: Convert) -> tuple[Object, Object]:
+            old, new = _change(resource, current, change, convert)
             check_version(resource, target.name, new["metadata"], old["metadata"])
             check_has_version(new)
             if not applied:
-                new = self._owned(resource, subresource, old, new, options, work.is_large)
+                is_large = work.is_large
+                new = self._owned(resource, subresource, old, new, options, convert, is_large)
             _prepare_update(resource, new, old, subresource)
             return old, new
 
-        old, new = await work.run(changed)
+        old, new = await with_conversions(resource, work, changed)
         review = Review(
             Operation.UPDATE,
             resource,
@@ -355,19 +376,20 @@ class ObjectWriter:
         """
         resource = target.resource
 
-        def merge(old: Object | None) -> Object:
+        def merge(old: Object | None, convert: Convert) -> Object:
             merged = self._state.ownership.apply(
                 resource,
                 subresource,
                 old,
                 copy_json(config),
                 options.field_manager,
+                convert,
                 force=options.force,
             )
             return read(merged)
 
         if subresource or self._collection(resource).get(target.key) is not None:
-            result = await self.update(target, merge, options, subresource, applied=True)
+            result = await self._update(target, merge, options, subresource, applied=True)
         else:
             self._admission.check(Operation.CREATE, resource, target.namespace, target.name)
             if uid := (config.get("metadata") or {}).get("uid"):
@@ -378,7 +400,8 @@ class ObjectWriter:
                     "and no existing object was found",
                 )
             self.check_may_create(target, options.user)
-            obj = await self._state.large_work.on(options.work_size).run(merge, None)
+            work = self._state.large_work.on(options.work_size)
+            obj = await work.run(merge, None, rewritten)  # there are no other owners
             obj["metadata"].pop("resourceVersion", None)
             result = await self.create(resource, target.namespace, obj, options, applied=True)
         return result
@@ -522,10 +545,10 @@ def _existing(collection: Collection, target: Target) -> StoredObject:
 
 
 def _change(
-    resource: Resource, stored: StoredObject, change: ObjectChange
+    resource: Resource, stored: StoredObject, change: _ConvertingChange, convert: Convert
 ) -> tuple[Object, Object]:
     """Return the current state and the wanted one."""
-    return resource.decode(stored), change(resource.decode(stored))
+    return resource.decode(stored), change(resource.decode(stored), convert)
 
 
 def _check_new(resource: Resource, name: str, obj: Object) -> list[str]:
