@@ -8,6 +8,7 @@
     clientgo operator create-webhook Demo   a defaulter and a validator; --conversion: a converter
     clientgo operator gen all               config/ from the code; also crd, rbac, helm, ...
     clientgo operator verify                fail if config/ differs from the code
+    clientgo operator update                merge what init writes today into an older project
     clientgo operator run --embedded        here, on an API server in memory, or on a cluster
     clientgo operator install, deploy       in a cluster; uninstall, undeploy remove it
 
@@ -53,6 +54,7 @@ from clientgo.tools.scaffold.new_versions import (
     versions_of,
 )
 from clientgo.tools.scaffold.project_code import kinds_in_all
+from clientgo.tools.scaffold.updating import update_project
 from clientgo.util.text.terminal import CommandParser, ExitStatus, complain
 
 _USER_ERRORS = (
@@ -137,6 +139,9 @@ def _add_scaffolding(parts: Any) -> None:
         metavar="VERSION",
         help="the version that is stored, if there are several (default: ask)",
     )
+    project_part(
+        parts, "update", "merge what init writes today into an older project, with git", _update
+    )
     added["create-webhook"].add_argument(
         "--conversion",
         action="store_true",
@@ -159,6 +164,18 @@ def _init(args: argparse.Namespace) -> int:
     hints = filter(None, [types_hint()])
     _print([*written, *hints, f"now: cd {args.name} && make run ONCE=1"])
     return 0
+
+
+def _update(args: argparse.Namespace) -> int:
+    update = update_project(read_project(args.project))
+    _print(update.lines or ["nothing to update"])
+    if update.conflicts:
+        conflicts = ", ".join(update.conflicts)
+        print(f"resolve the conflicts in {conflicts}, then commit", file=sys.stderr)
+        return ExitStatus.FAILED
+    if update.lines:
+        print("review it: git diff; then: clientgo operator gen all")
+    return ExitStatus.OK
 
 
 def _create_api(args: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ Source: kubebuilder's ``init``, ``create api`` and ``create webhook``.
 
 from __future__ import annotations
 
+import json
 import keyword
 import re
 import sys
@@ -47,6 +48,8 @@ _LONGEST: Final = 63
 _IMPORTS: Final = "# imports: clientgo operator adds"
 _PARTS: Final = "    # parts: clientgo operator adds"
 
+RECORD: Final = ".scaffold.json"
+"""The file with the texts of a project's files as they were written."""
 _PROJECT: Final[Mapping[str, str]] = {
     "operator.toml": "operator.toml",
     "pyproject.toml": "pyproject.toml",
@@ -166,8 +169,18 @@ def init(root: Path, name: str, *, domain: str, force: bool = False) -> list[str
         raise ConfigError(f"a Python package cannot have the name {package!r}; choose another name")
     if not _DOMAIN.fullmatch(domain):
         raise ConfigError(f"{domain!r} is not a domain; write yours, like example.com")
-    values = {"name": name, "package": package, "domain": domain}
-    return write_files(root, rendered(_PROJECT, values), force=force)
+    texts = project_files(name, package, domain)
+    return write_files(root, texts | {RECORD: record_of(texts)}, force=force)
+
+
+def project_files(name: str, package: str, domain: str) -> dict[str, str]:
+    """Return the texts of a project's files, without those of its kinds."""
+    return rendered(_PROJECT, {"name": name, "package": package, "domain": domain})
+
+
+def record_of(texts: Mapping[str, str]) -> str:
+    """Return the text of the file that says what was written, for ``clientgo operator update``."""
+    return json.dumps(texts, indent=1) + "\n"
 
 
 def create_api(project: Project, names: KindNames, *, force: bool = False) -> list[str]:
