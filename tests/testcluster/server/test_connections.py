@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -9,8 +10,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -134,6 +137,32 @@ def test_a_connection_without_a_handshake_counts(
     assert [message.partition(";")[0] for message in messages] == [
         "the limit of 2 connections is reached"
     ]
+
+
+def test_without_files_an_idle_connection_is_replaced_and_that_is_logged_once(
+    server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncio's own server logs a traceback for each of 2,048 attempts."""
+    accept = socket.socket.accept
+    freed = threading.Event()
+
+    def accept_if_freed(self: socket.socket) -> Any:
+        if not freed.is_set():
+            raise OSError(errno.EMFILE, "Too many open files")
+        return accept(self)
+
+    monkeypatch.setattr(acceptor, "_PAUSE", 0.001)
+    with connected(server.url) as idle:
+        assert_served(idle)
+        monkeypatch.setattr(socket.socket, "accept", accept_if_freed)
+        with connected(server.url) as new:
+            assert is_closed(idle)
+            freed.set()
+            assert_served(new)
+
+    warnings = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(warnings) == 1
+    assert "Too many open files" in warnings[0]
 
 
 @pytest.mark.parametrize(("left", "limit"), [(10**9, 1000), (256, 192), (70, 16), (0, 16)])

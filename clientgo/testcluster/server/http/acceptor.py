@@ -12,7 +12,6 @@ a second if no file is left.
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import socket
 import ssl
@@ -41,8 +40,6 @@ _HANDSHAKE_TIMEOUT: Final = 60.0
 _PAUSE: Final = 0.1
 """Seconds until the next try to accept after an error, which may last."""
 
-_SHORTAGES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-
 
 def connection_limit() -> int:
     """Return how many connections a server may have, with the files that the process may open."""
@@ -68,24 +65,38 @@ class Acceptor:
     async def run(self, listener: socket.socket) -> None:
         """Accept until cancelled; then end the handshakes."""
         loop = asyncio.get_running_loop()
+        pause = asyncio.Event()
+
+        def accept() -> None:
+            try:
+                sock, _ = listener.accept()
+            except (BlockingIOError, ConnectionError):
+                return  # the client has gone
+            except OSError as error:
+                self._report(f"no connection can be accepted: {error.strerror}")
+                self._replace_one()
+                loop.remove_reader(listener)
+                pause.set()
+            else:
+                sock.setblocking(False)
+                self._begin(sock)
+
         try:
             while True:
-                try:
-                    sock, _ = await loop.sock_accept(listener)
-                except OSError as error:
-                    if error.errno in _SHORTAGES:  # else the client has gone
-                        self._report(f"no connection can be accepted: {error.strerror}")
-                        self._replace_one()
-                    await asyncio.sleep(_PAUSE)
-                else:
-                    self._begin(sock)
+                pause.clear()
+                loop.add_reader(listener, accept)
+                await pause.wait()
+                await asyncio.sleep(_PAUSE)
         finally:
+            loop.remove_reader(listener)
             for task in self._beginning.values():
                 task.cancel()
 
     def _begin(self, sock: socket.socket) -> None:
-        limit = self._connections.limit
-        above = len(self._connections.connections | self._beginning.keys()) - limit
+        limit, served = self._connections.limit, self._connections.connections
+        above = len(served) + len(self._beginning) - limit
+        if above >= 0:  # if so, count those only once that are in both
+            above = len(served | self._beginning.keys()) - limit
         if above >= 0:
             self._report(f"the limit of {limit} connections is reached")
             if not self._replace_one() and above >= _REFUSED_TOGETHER:
