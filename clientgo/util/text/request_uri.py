@@ -1,14 +1,18 @@
-"""Parse URIs as Go's ``url.ParseRequestURI`` does: an absolute URI or an absolute path.
+"""Parse URLs as Go's ``net/url`` does.
 
-Promises: `parse_request_uri` accepts and refuses what the API server does, for the format ``uri``
-and for ``url()`` in CEL. Python's ``urllib.parse`` accepts nearly every text.
+Promises: `parse_request_uri` accepts and refuses what the API server does for the format ``uri``
+and ``isURL()`` in CEL: an absolute URI or an absolute path, without a fragment. `parse_url` also
+accepts relative ones, and finds fragments. Python's ``urllib.parse`` accepts nearly every text.
+
+Upstream: ``ParseRequestURI`` and ``Parse`` of Go 1.26.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import unquote, unquote_plus
+from ipaddress import IPv6Address
+from urllib.parse import quote, unquote, unquote_plus
 
 from clientgo.util.copies import CopyableError
 
@@ -16,36 +20,51 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _BAD_ESCAPE_IN_HOST = re.compile(r"%(?!25|[89A-Fa-f][0-9A-Fa-f])")
 """Hosts escape characters that are not ASCII, and the percent sign."""
+_ESCAPE_IN_ZONE = re.compile(r"%([0-9A-Fa-f]{2})")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_BAD_IN_HOST = re.compile(r"[\s\"<>\\^`{|}]")
-_PORT = re.compile(r":[0-9]*")
+_BAD_IN_HOST = re.compile(r"[ #@\\^`{|}]")
+_BAD_IN_ZONE = re.compile(r"[\x00-\x20#%/?@\\^`{|}]")
+_USER = re.compile(r"[A-Za-z0-9._:~!$&'()*+,;=%@-]*")
+_PORT = re.compile(r"(:[0-9]*)?")
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9_.~!$&'()*+,;=:@/\[\]%-]*")
+_KEPT_IN_PATH = "$&+,/:;=@"
 
 
 class RequestURIError(CopyableError, ValueError):
-    """The text is neither an absolute URI nor an absolute path."""
+    """The text is no URL, or neither an absolute URI nor an absolute path."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestURI:
-    """The parts of a URI. `host` includes the port; `path` is as written."""
+    """The parts of a URL. `host` includes the port; `path` is as written."""
 
     text: str
     scheme: str
     host: str
     path: str
     query: str
+    user: str | None = None
+    """What is before the host, as written; None if there is nothing."""
+    fragment: str = ""
 
     @property
     def hostname(self) -> str:
         """The host without port and brackets."""
         if self.host.startswith("["):
-            return self.host[1:].partition("]")[0]
+            return self.host[1:].rpartition("]")[0]
         return self.host.partition(":")[0]
 
     @property
     def port(self) -> str:
         """The port as written, empty if there is none."""
         return self.host.rpartition("]")[2].partition(":")[2]
+
+    @property
+    def escaped_path(self) -> str:
+        """The path as written, if all that must be is escaped; else escaped again."""
+        if _PLAIN_PATH.fullmatch(self.path):
+            return self.path
+        return quote(unquote(self.path, "utf-8", "surrogateescape"), _KEPT_IN_PATH)
 
     @property
     def parameters(self) -> dict[str, list[str]]:
@@ -59,42 +78,96 @@ class RequestURI:
 
 
 def parse_request_uri(text: str) -> RequestURI:
-    """Parse a URI.
+    """Parse an absolute URI or an absolute path; a fragment belongs to what is before it.
 
     Raises:
         RequestURIError: it is empty, relative or malformed.
     """
-    if not text or _CONTROL.search(text):
-        raise RequestURIError(f"{text!r} is not a URI: it is empty or has control characters")
-    match = _SCHEME.match(text)
+    return _parse(text, text, "", is_request=True)
+
+
+def parse_url(text: str) -> RequestURI:
+    """Parse a URL, which may be relative.
+
+    Raises:
+        RequestURIError: it is malformed.
+    """
+    rest, _, fragment = text.partition("#")
+    uri = _parse(text, rest, fragment, is_request=False)
+    if _CONTROL.search(fragment) or _BAD_ESCAPE.search(fragment):
+        raise _refused(text, "the fragment is malformed")
+    return uri
+
+
+def _refused(text: str, why: str) -> RequestURIError:
+    return RequestURIError(f"{text!r} is not a URI: {why}")
+
+
+def _parse(text: str, rest: str, fragment: str, *, is_request: bool) -> RequestURI:
+    if _CONTROL.search(rest) or (is_request and not rest):
+        raise _refused(text, "it is empty or has control characters")
+    if rest == "*":
+        return RequestURI(text, "", "", "*", "", None, fragment)
+    if rest.startswith(":"):
+        raise _refused(text, "the scheme is missing")
+    match = _SCHEME.match(rest)
     scheme = match[0][:-1].lower() if match else ""
-    rest = text[match.end() :] if match else text
-    rest, _, query = rest.partition("?")
+    rest, _, query = (rest[match.end() :] if match else rest).partition("?")
     if not rest.startswith("/"):
-        if scheme or text == "*":
-            return RequestURI(text, scheme, "", "", query)
-        raise RequestURIError(f"{text!r} is not a URI: neither absolute nor an absolute path")
-    host, path = "", rest
-    if rest.startswith("//") and (scheme or not rest.startswith("///")):
+        if scheme:
+            return RequestURI(text, scheme, "", "", query, None, fragment)
+        if is_request:
+            raise _refused(text, "neither absolute nor an absolute path")
+        if ":" in rest.partition("/")[0]:
+            raise _refused(text, "the first segment of the path has a colon")
+    user, host, path = None, "", rest
+    has_authority = scheme or not (is_request or rest.startswith("///"))
+    if has_authority and rest.startswith("//"):
         authority, slash, tail = rest[2:].partition("/")
-        host, path = _host_of(authority, text), slash + tail
+        before, at, after = authority.rpartition("@")
+        host, path = _host_of(after, text), slash + tail
+        if at:
+            user = before
+            if not _USER.fullmatch(user) or _BAD_ESCAPE.search(user):
+                raise _refused(text, "the user has a character that users lack")
     if _BAD_ESCAPE.search(path):
-        raise RequestURIError(f"{text!r} is not a URI: a % without two hexadecimal digits")
-    return RequestURI(text, scheme, host, path, query)
+        raise _refused(text, "a % without two hexadecimal digits")
+    return RequestURI(text, scheme, host, path, query, user, fragment)
 
 
-def _host_of(authority: str, text: str) -> str:
-    host = authority.rpartition("@")[2]
-    if _BAD_IN_HOST.search(host):
-        raise RequestURIError(f"{text!r} is not a URI: the host has a character that hosts lack")
-    if _BAD_ESCAPE_IN_HOST.search(host.partition("%25")[0] if host.startswith("[") else host):
-        raise RequestURIError(f"{text!r} is not a URI: the host has an escape that hosts lack")
-    if host.startswith("["):
-        address, bracket, port = host.partition("]")
-        if not bracket or ":" not in address:
-            raise RequestURIError(f"{text!r} is not a URI: malformed IPv6 address")
-    else:
-        port = "".join(host.partition(":")[1:])
-    if port and not _PORT.fullmatch(port):
-        raise RequestURIError(f"{text!r} is not a URI: the port is not a number")
-    return unquote(host)
+def _host_of(host: str, text: str) -> str:
+    name, zone, port = host, "", ""
+    if "[" in host:
+        before, _, address = host.rpartition("[")
+        name, bracket, port = address.rpartition("]")
+        if before or not bracket:
+            raise _refused(text, "malformed IPv6 address")
+        name, percent, zone = name.partition("%25")
+        zone = percent + zone
+    elif ":" in host:
+        name, colon, rest = host.partition(":")
+        port = colon + rest
+    if not _PORT.fullmatch(port):
+        raise _refused(text, "the port is not a number")
+    if _BAD_IN_HOST.search(name + zone):
+        raise _refused(text, "the host has a character that hosts lack")
+    if _BAD_ESCAPE_IN_HOST.search(name) or not _is_zone(zone):
+        raise _refused(text, "the host has an escape that hosts lack")
+    if "[" not in host:
+        return unquote(name) + port
+    address = unquote(name + zone)
+    try:
+        IPv6Address(address)
+    except ValueError as error:
+        raise _refused(text, "malformed IPv6 address") from error
+    return f"[{address}]{port}"
+
+
+def _is_zone(text: str) -> bool:
+    """Return True if all escapes of a zone are of characters that it may have, or of spaces."""
+    escaped = [chr(int(digits, 16)) for digits in _ESCAPE_IN_ZONE.findall(text)]
+    is_plain = all(
+        character in " %" or (character < "\x7f" and not _BAD_IN_ZONE.search(character))
+        for character in escaped
+    )
+    return is_plain and not _BAD_ESCAPE.search(text)

@@ -208,6 +208,8 @@ TRUE = [
     "'\\u0085\\u2003a '.trim() == 'a' && '\\u001ca'.trim() == '\\u001ca'",
     "url('http://a/b?c=d#e').getQuery() == {'c': ['d']} && url('/a#b').getEscapedPath() == '/a'",
     "url('/a#b') != url('/a')",
+    "isURL('//bad host/x') && !isURL('http://u x@h/') && isURL('http://a<b>/')",
+    "url('/a%2Fb').getEscapedPath() == '/a%2Fb' && url('*').getEscapedPath() == '*'",
     "!isSemver('1.0-alpha', true) && isSemver('v1.2.03-rc', true) && isSemver('00', true)",
     # names
     "[7].exists(x, x == .x) && ![8].exists(x, x == .x)",

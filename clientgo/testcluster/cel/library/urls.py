@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from typing import ClassVar
-from urllib.parse import quote
 
 from clientgo.testcluster.cel.errors import CelEvaluationError
 from clientgo.testcluster.cel.functions import Overload, function, method
 from clientgo.testcluster.cel.types import BOOL, STRING, CelType, list_of, map_of
-from clientgo.util.text.request_uri import RequestURI, RequestURIError, parse_request_uri
+from clientgo.util.text.request_uri import (
+    RequestURI,
+    RequestURIError,
+    parse_request_uri,
+    parse_url,
+)
 
 URL = CelType("kubernetes.URL")
-_PATH_CHARACTERS = "/%$&+,;:=@!'()*~"
 
 
 class Url:
@@ -22,7 +25,7 @@ class Url:
 
     def __init__(self, uri: RequestURI, text: str) -> None:
         self.uri = uri
-        """The parts of the URL, without its fragment."""
+        """The parts of the URL."""
         self.text = text
 
     def __eq__(self, other: object) -> bool:
@@ -34,8 +37,8 @@ class Url:
 
 def _url(text: str) -> Url:
     try:
-        parse_request_uri(text)
-        return Url(parse_request_uri(text.partition("#")[0]), text)
+        parse_request_uri(text)  # as upstream, which then looks for a fragment
+        return Url(parse_url(text), text)
     except RequestURIError as error:
         problem = f"URL parse error during conversion from string: {error}"
         raise CelEvaluationError(problem) from error
@@ -56,6 +59,6 @@ OVERLOADS: tuple[Overload, ...] = (
     method("getHost", URL, [], STRING, lambda url: url.uri.host),
     method("getHostname", URL, [], STRING, lambda url: url.uri.hostname),
     method("getPort", URL, [], STRING, lambda url: url.uri.port),
-    method("getEscapedPath", URL, [], STRING, lambda url: quote(url.uri.path, _PATH_CHARACTERS)),
+    method("getEscapedPath", URL, [], STRING, lambda url: url.uri.escaped_path),
     method("getQuery", URL, [], map_of(STRING, list_of(STRING)), lambda url: url.uri.parameters),
 )

@@ -6,17 +6,15 @@ Upstream: apiserver ``pkg/util/webhook/validation.go``.
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.server.resources.names import DNS_SUBDOMAIN
 from clientgo.util.certificates import client_context
-from clientgo.util.text.request_uri import RequestURIError, parse_request_uri
+from clientgo.util.text.request_uri import RequestURIError, parse_url
 
 _FORM = "; desired format: https://host[/path]"
-_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def validate_client_config(config: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -40,19 +38,15 @@ def validate_ca_bundle(bundle: str, path: str) -> list[FieldError]:
 
 
 def _validate_url(url: str, path: str) -> list[FieldError]:
-    text, _, fragment = url.partition("#")
     try:
-        # A relative address has neither a scheme nor a host, which is reported below.
-        uri = parse_request_uri(text if _ABSOLUTE.match(text) else f"/{text}")
+        uri = parse_url(url)
     except RequestURIError as error:
         return [FieldError.required(path, f"url must be a valid URL: {error}{_FORM}")]
-    authority = text.partition("?")[0].partition("//")[2].partition("/")[0]
-    user, at, _ = authority.rpartition("@")
     checks = [
         (uri.scheme != "https", uri.scheme, f"'https' is the only allowed URL scheme{_FORM}"),
         (not uri.host, uri.host, f"host must be specified{_FORM}"),
-        (bool(at), user, "user information is not permitted in the URL"),
-        (bool(fragment), fragment, "fragments are not permitted in the URL"),
+        (uri.user is not None, uri.user, "user information is not permitted in the URL"),
+        (bool(uri.fragment), uri.fragment, "fragments are not permitted in the URL"),
         (bool(uri.query), uri.query, "query parameters are not permitted in the URL"),
     ]
     return [FieldError.invalid(path, shown, detail) for wrong, shown, detail in checks if wrong]
