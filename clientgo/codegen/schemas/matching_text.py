@@ -55,11 +55,13 @@ def text_matching(
     shortest: int = 0,
     longest: int | None = None,
     repeats: int = 0,
+    preferred: str | None = None,
 ) -> str:
     """Return a text of a length from ``shortest`` to ``longest`` that the pattern is found in.
 
-    ``repeats`` is how often more than it must what is repeated comes, at first: 0 for short texts.
-    Raises ``ValueError`` if the pattern cannot be parsed, or no text is found.
+    ``preferred`` is returned if it fits. ``repeats`` is how often more than it must what is
+    repeated comes, at first: 0 for short texts. Raises ``ValueError`` if the pattern cannot be
+    parsed, or no text is found.
     """
     translated = _GO_SYNTAX.sub(lambda found: _OF_GO.get(found[0], found[0]), pattern)
     try:
@@ -67,11 +69,18 @@ def text_matching(
         parsed = import_module("re._parser").parse(translated)
     except re.error as error:
         raise ValueError(f"the pattern {pattern!r} cannot be parsed: {error}") from error
+
+    def fits(text: str) -> bool:
+        if len(text) < shortest or (longest is not None and len(text) > longest):
+            return False
+        return compiled.search(text) is not None
+
+    if preferred is not None and fits(preferred):
+        return preferred
     for number in range(_TRIES + 2 * shortest):
         more = repeats + number // 2
         text = _Writer(numbers, more, exact=number % 2 == 0).text(parsed)
-        fits = len(text) >= shortest and (longest is None or len(text) <= longest)
-        if fits and compiled.search(text):
+        if fits(text):
             return text
         if longest is not None and len(text) > longest:
             repeats = 0  # begin with the shortest texts

@@ -41,6 +41,20 @@ class RuledSpec(Model):
     code: Annotated[str, Meta(pattern="^[0-9]{4}$")]
 
 
+class PatternedSpec(Model):
+    word: Annotated[str, Meta(pattern="^[a-z]([-a-z0-9]*[a-z0-9])?$")]
+    code: Annotated[str, Meta(pattern="^[0-9]{4}$")]
+    size: Annotated[str, Meta(pattern="^[1-9][0-9]*(Mi|Gi)$")]
+    zones: Annotated[list[Annotated[str, Meta(pattern="^(eu|us)-[a-c]$")]], Meta(min_length=1)]
+    long: Annotated[str, Meta(pattern="^x[a-f]+$", min_length=20, max_length=22)]
+    free: str
+
+
+@resource(group="example.com", version="v1", plural="patterneds")
+class Patterned(Resource):
+    spec: PatternedSpec
+
+
 @resource(group="example.com", version="v1", plural="ruleds", namespaced=False)
 class Ruled(Resource):
     spec: RuledSpec
@@ -71,8 +85,20 @@ def test_everything_that_must_be_given_is_and_nothing_else() -> None:
 
 
 def test_what_cannot_be_guessed_is_said() -> None:
-    """OP-GEN-19: a pattern is for people to meet."""
+    """OP-GEN-19: a rule is for people to meet."""
     made = sample(Ruled)
 
     assert "namespace" not in made.manifest["metadata"]
-    assert any("spec.code" in problem for problem in made.problems)
+    (problem,) = made.problems
+    assert "self.low < self.high" in problem
+
+
+def test_patterns_are_met() -> None:
+    """OP-GEN-19"""
+    made = sample(Patterned)
+
+    assert made.problems == ()
+    assert made == sample(Patterned)
+    spec = made.manifest["spec"]
+    assert spec["word"] == "example"
+    assert 20 <= len(spec["long"]) <= 22

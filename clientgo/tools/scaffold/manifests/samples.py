@@ -1,17 +1,19 @@
 """Samples: objects of a kind with only what is required.
 
-Promises objects that the kind's schema allows, except for patterns and rules, which cannot be
-solved: :class:`Sample` has the problems that are left.
+Promises objects that the kind's schema allows, except for rules, which cannot be solved, and for
+patterns that are not either: :class:`Sample` has the problems that are left.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from clientgo.codegen.crd import custom_resource_definition
 from clientgo.codegen.manifests import Manifest
+from clientgo.codegen.schemas.matching_text import text_matching
 from clientgo.meta import Resource, resource_of
 from clientgo.testcluster.schema import StructuralSchema
 
@@ -89,7 +91,17 @@ def _number(schema: Mapping[str, Any]) -> Any:
 
 
 def _text(schema: Mapping[str, Any]) -> str:
-    if schema.get("format") in _FORMATS:
-        return _FORMATS[schema["format"]]
-    shortest, longest = schema.get("minLength", 0), schema.get("maxLength", len(_WORD))
-    return _WORD[:longest].ljust(shortest, "x")
+    shortest, longest = schema.get("minLength", 0), schema.get("maxLength")
+    word = _FORMATS.get(schema.get("format", ""), _WORD[:longest].ljust(shortest, "x"))
+    if "pattern" not in schema:
+        return word
+    try:
+        return text_matching(
+            schema["pattern"],
+            random.Random(0),
+            shortest=shortest,
+            longest=longest,
+            preferred=word,
+        )
+    except ValueError:
+        return word  # which Sample.problems tell
