@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tokenize
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -52,7 +53,11 @@ _HOMES: Final[Mapping[str, str]] = {
     "Meta": "msgspec",
     "field": "msgspec",
 }
-"""Where the names are from that a module may use; no class of its own is called so."""
+"""Where the names are from that a module may use. A class that is called so keeps its name, and the
+one from elsewhere gets an alias."""
+
+_KEPT: Final = "KeptName"
+"""What follows the name of such a class until all is written."""
 
 _UNNAMEABLE: Final = re.compile(r'["\\\x00-\x1f]')
 """What msgspec does not allow in the name of a field."""
@@ -87,7 +92,27 @@ def types_module(
     for node in ast.walk(ast.parse("".join(cls.text() for cls in writer.all_classes()))):
         if isinstance(node, ast.Name) and node.id in _HOMES:
             module.use(_HOMES[node.id], node.id)
-    return module.text()
+    return _with_kept_names(module.text(), writer.kept)
+
+
+def _with_kept_names(text: str, kept: Mapping[str, str]) -> str:
+    """Give classes the names in ``kept``, and what is imported under such a name an alias.
+
+    Strings and comments stay as they are.
+    """
+    if not kept:
+        return text
+    aliases = {name: f"_{name}" for name in kept.values() if name in _HOMES}
+    lines = text.splitlines(keepends=True)
+    found = [t for t in tokenize.generate_tokens(iter(lines).__next__) if t.type == tokenize.NAME]
+    for token in reversed(found):
+        (row, begin), (_, end) = token.start, token.end
+        line, name = lines[row - 1], token.string
+        if line.startswith("from ") and name in aliases:
+            name = f"{name} as {aliases[name]}"
+        name = kept.get(name) or aliases.get(name, name)
+        lines[row - 1] = line[:begin] + name + line[end:]
+    return "".join(lines)
 
 
 class _Writer:
@@ -99,7 +124,9 @@ class _Writer:
         self._checked: dict[str, Schema] = {}
         self._entered: list[str] = []
         self._declared: dict[str, str] = {}
-        self._taken = {*_HOMES, "RESOURCES", "None", "True", "False"}
+        self._taken = {"RESOURCES", "None", "True", "False"}
+        self.kept: dict[str, str] = {}
+        """What classes are called in the end that are called as what the module imports."""
 
     def all_classes(self) -> list[Class]:
         return self._module.classes + self._module.resources
@@ -112,11 +139,12 @@ class _Writer:
             for wire, member in schema.get("properties", {}).items()
             if wire not in _TYPED_BY_META
         }
-        fields = self._fields({**schema, "properties": body}, name, _RESERVED_ATTRIBUTES)
+        called = self.kept.get(name, name)
+        fields = self._fields({**schema, "properties": body}, called, _RESERVED_ATTRIBUTES)
         said = constructed(kind.definition)
         decorators = [
             *([f"@{said}"] if kind.definition != CustomResource() else []),
-            _resource_decorator(kind.resource, name),
+            _resource_decorator(kind.resource, called),
             *_class_decorator(schema),
         ]
         self._module.resources.append(
@@ -124,7 +152,7 @@ class _Writer:
         )
 
     def _declare_class(self, schema: Schema, name: str) -> Annotation:
-        fields = self._fields(schema, name)
+        fields = self._fields(schema, self.kept.get(name, name))
         decorator = "".join(_class_decorator(schema))
         self._module.classes.append(
             Class(name, "APIModel", fields, _description(schema), decorator)
@@ -140,7 +168,10 @@ class _Writer:
             number += 1
             unique = f"{name}{number}"
         self._taken.add(unique)
-        return unique
+        if unique not in _HOMES:
+            return unique
+        self.kept[f"{unique}{_KEPT}"] = unique
+        return f"{unique}{_KEPT}"
 
     # -- fields
 

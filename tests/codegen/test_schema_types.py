@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 import clientgo.api
+from clientgo.codegen.crd import custom_resource_definition
 from clientgo.codegen.layout import laid_out
 from clientgo.codegen.schema_types import Kind, types_module
 from clientgo.codegen.schemas.type_schema import resource_schema
@@ -150,12 +152,40 @@ def test_descriptions_become_docstrings() -> None:
 
 
 def test_a_kind_whose_name_is_taken_keeps_it_on_the_wire() -> None:
-    resource = APIResource(group="e.com", version="v1", kind="Resource", plural="resources")
+    resource = APIResource(group="e.com", version="v1", kind="None", plural="nones")
 
     (kind,) = load(text_of({"type": "object"}, resource)).RESOURCES
 
-    assert kind.__name__ == "Resource2"
-    assert resource_of(kind).kind == "Resource"
+    assert kind.__name__ == "None2"
+    assert resource_of(kind).kind == "None"
+
+
+@pytest.mark.parametrize(
+    "kind", ["Rule", "Scale", "Format", "Resource", "Any", "Quantity", "APIModel", "ObjectMeta"]
+)
+def test_a_class_named_like_what_a_module_imports_keeps_its_name(kind: str) -> None:
+    rule = {"rule": f"self.amount != '{kind}'"}
+    spec = {
+        "type": "object",
+        "x-kubernetes-validations": [rule],
+        "properties": {
+            "amount": {"type": "string", "maxLength": 5, "format": "uuid", "description": kind},
+            "nested": {"type": "object", "properties": {"x": {"type": "string"}}},
+            "free": {"x-kubernetes-preserve-unknown-fields": True},
+        },
+    }
+    schema = {"type": "object", "properties": {"spec": spec}}
+    resource = structs.replace(FOOS, kind=kind, plural=f"{kind.lower()}s")
+    text = text_of(schema, resource)
+    (made,) = load(text).RESOURCES
+
+    assert made.__name__ == kind
+    assert f"class {kind}SpecNested(" in text
+    assert "kind=" not in text
+    (version,) = custom_resource_definition(made)["spec"]["versions"]
+    written = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert written["x-kubernetes-validations"] == [rule]
+    assert written["properties"]["amount"]["description"] == kind
 
 
 def test_text_from_a_definition_is_never_code() -> None:
