@@ -16,9 +16,20 @@ from clientgo.operator.controller.builder import ControllerBuilder
 from clientgo.operator.controller.declaration import declaration_of
 from clientgo.operator.errors import ConfigError, DeclarationError, KindNotCachedError
 from clientgo.operator.mappers import by_name
+from clientgo.operator.runs import Run
 from clientgo.operator.sources import inbound
 from clientgo.rest import RestConfig
-from tests.operator.world import Gadget, Part, Planet, Recording, Watcher, World, gadget, part
+from tests.operator.world import (
+    PATIENCE,
+    Gadget,
+    Part,
+    Planet,
+    Recording,
+    Watcher,
+    World,
+    gadget,
+    part,
+)
 
 
 def test_a_controller_has_one_primary_kind(world: World) -> None:
@@ -382,5 +393,17 @@ def test_a_controller_can_let_namespaces_take_turns(
     queue = make_world().register(Recording(), fair_namespaces=fair).queue
     for namespace, name in (("many", "a"), ("many", "b"), ("many", "c"), ("one", "d")):
         queue.trigger(ObjectName(namespace, name))
+    ran: list[str] = []
+    all_ran = threading.Event()
 
-    assert [queue._queue.get()[0].namespace for _ in range(2)] == first
+    def note(run: Run) -> None:
+        ran.append(run.key.namespace)
+        run.gone()
+        if len(ran) == 4:
+            all_ran.set()
+
+    queue.start(note, 1)
+    assert all_ran.wait(PATIENCE)
+    queue.stop()
+
+    assert ran[:2] == first

@@ -17,6 +17,7 @@ from clientgo.operator.addons.polling import poll
 from clientgo.operator.sources import inbound
 from tests.operator.pages import ask
 from tests.operator.world import (
+    PATIENCE,
     Gadget,
     GadgetStatus,
     Part,
@@ -38,7 +39,7 @@ class GadgetV2(Gadget):
 @pytest.fixture
 def world(make_world: Callable[..., World]) -> World:
     """A world without a definition of Gadget, whose manager can be probed."""
-    return make_world(kinds=(Part,), health="127.0.0.1:0", cache_sync_timeout=0.5)
+    return make_world(kinds=(Part,), health="127.0.0.1:0", cache_sync_timeout=PATIENCE)
 
 
 def define(world: World) -> None:

@@ -138,8 +138,6 @@ class EventRouter:
         for key, priority in keys.items():
             if not self._is_watched(key):
                 continue
-            if not _is_repeated(event):
-                self._queue.note_change(key)
             trigger = partial(self._queue.trigger, key, priority or usual)
             if self._own_writes is None:
                 trigger()
@@ -147,6 +145,8 @@ class EventRouter:
                 writer, echoed = (self._routing.controller, key), partial(self._echoed, key, event)
                 changes = partial(_changes_of, event)
                 self._own_writes.unless_echo(event.obj, writer, trigger, echoed, changes)
+            if not _is_repeated(event):
+                self._queue.note_change(key)
 
     def _echoed(self, key: ObjectName, event: ChangeEvent) -> None:
         """Handle an event that passed, of a state that a run for that key has just written."""

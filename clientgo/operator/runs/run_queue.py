@@ -1,9 +1,10 @@
 """The engine of a controller: which object runs next, and when.
 
 Promises that an object never runs twice at the same time, that triggers during a run are one more
-run afterwards, that an object which waits occupies no worker, and that an exception of a
-run ends no worker. ``object_state.py`` decides when an object runs next; the order is that of one
-``PriorityQueue``. Several triggers may be one run.
+run afterwards, that an object which waits occupies no worker, and that an exception of a run ends
+no worker. Several triggers may be one run. ``object_state.py`` decides when an object runs next;
+the order is that of one ``PriorityQueue``. Before the start objects only wait: none gains by it,
+and those that are gone are forgotten.
 
 Source: controller-runtime pkg/internal/controller and its priority queue; Java Operator SDK
 EventProcessor.
@@ -12,6 +13,7 @@ EventProcessor.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -115,12 +117,13 @@ class RunQueue:
             self._schedule_locked(key, state, now)
 
     def note_change(self, key: ObjectName) -> None:
-        """Note that an object has changed. Of what waits at the start the newest change runs first:
-        the last leader may not have seen it."""
+        """Note that a run was asked for because of a change. Of what waits at the start the newest
+        change runs first: the last leader may not have seen it."""
         if not self.has_started:
             with self._lock:
-                self._changed.pop(key, None)
-                self._changed[key] = None
+                if key in self._states:
+                    self._changed.pop(key, None)
+                    self._changed[key] = None
 
     def wrote_itself(self, key: ObjectName, version: str) -> tuple[int, float]:
         """Ask for a run because of the event of a write that the last run made.
@@ -173,7 +176,7 @@ class RunQueue:
             state = self._states.get(key)
             if state is None:
                 return
-            if not state.pending:
+            if not state.pending or self._workers is None:
                 self._forget_locked(key)
                 return
             # Perhaps for an object of that name that is there again: it must not wait for the
@@ -203,9 +206,13 @@ class RunQueue:
                 if threads is None
                 else AsyncWorkers(self, work, threads, at_a_time=workers)
             )
-            self._list_again_locked()
-            made.start()
             self._workers = made
+            try:
+                self._schedule_all_locked()
+                made.start()
+            except BaseException:
+                self._workers = None
+                raise
 
     def pause(self) -> None:
         """Begin no run from now on; triggers are kept."""
@@ -251,11 +258,12 @@ class RunQueue:
         with self._lock:
             exhausted = sum(state.exhausted for state in self._states.values())
             known, paused = len(self._states), self._paused
+            before = None if self._workers else sum(s.pending for s in self._states.values())
         queue = self._queue.statistics()
         due = queue.next_due is not None and queue.next_due <= self._clock.monotonic()
         return RunQueueStatistics(
             known=known,
-            ready=queue.ready + due,
+            ready=queue.ready + due if before is None else before,
             running=queue.processing,
             waiting=queue.delayed,
             next_due=queue.next_due,
@@ -303,7 +311,11 @@ class RunQueue:
 
     def depths(self) -> dict[int, int]:
         """How many objects are ready, by priority."""
-        return self._queue.depths()
+        with self._lock:
+            if self._workers is not None:
+                return self._queue.depths()
+            waiting = (state for state in self._states.values() if state.pending)
+            return Counter(state.wakes.priority for state in waiting)
 
     # What the workers call
 
@@ -349,20 +361,16 @@ class RunQueue:
     def _schedule_locked(self, key: ObjectName, state: ObjectState, now: float) -> None:
         """Give the queue the object's next run. Under the lock, so that of two threads the one
         that decides later also schedules later."""
-        if state.running:
-            return  # until the run has ended
+        if state.running or self._workers is None:
+            return  # until the run has ended, or the start
         following = state.next_run(now)
         if following is None:
             self._queue.unschedule(key)
         else:
             self._queue.schedule(key, following[0], priority=following[1])
 
-    def _list_again_locked(self) -> None:
-        """List what waits as if it had come now, the newest change first: it gains nothing by
-        having waited."""
-        while len(self._queue):
-            key, _ = self._queue.get()
-            self._queue.done(key)
+    def _schedule_all_locked(self) -> None:
+        """List what waits, the newest change first."""
         changed, self._changed = self._changed, {}
         now = self._clock.monotonic()
         for key in dict.fromkeys((*reversed(changed), *self._states)):
@@ -382,6 +390,7 @@ class RunQueue:
 
     def _forget_locked(self, key: ObjectName) -> None:
         del self._states[key]
+        self._changed.pop(key, None)
         self._queue.unschedule(key)
 
     def _crash(self, error: BaseException) -> None:

@@ -150,6 +150,24 @@ def test_what_changed_shortly_before_the_start_comes_before_what_has_waited_long
     ]
 
 
+def test_what_is_gone_before_the_start_is_forgotten(engine: Callable[..., Engine]) -> None:
+    """OP-CTL-06: a standby of weeks keeps nothing of the objects that came and went."""
+    queue = engine()
+    for number in range(1000):
+        key = ObjectName("", f"job-{number}")
+        queue.queue.trigger(key, LOW)
+        queue.queue.note_change(key)
+        queue.queue.trigger(key, LOW, after=30)
+        queue.queue.forget(key)
+    queue.queue.trigger(A)
+    assert (queue.queue.statistics().known, queue.queue.statistics().ready) == (1, 1)
+    assert queue.queue.depths() == {0: 1}
+    assert not queue.queue._changed
+    assert len(queue.queue._queue) == 0
+    queue.start().settle()
+    assert [name for _, name in queue.runs] == [A.name]
+
+
 def test_what_is_held_waits_and_the_rest_goes_on(engine: Callable[..., Engine]) -> None:
     """OP-NS-05: each runs once when it is not held any more, in the order of priorities."""
     queue = engine().start()
