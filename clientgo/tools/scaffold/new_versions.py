@@ -53,11 +53,12 @@ def stored_version(project: Project, kind: str) -> str:
     Raises ``ConfigError`` if several versions do not say which it is.
     """
     versions = versions_of(project, kind)
-    stored = [
-        version
+    folder = project.root / project.package / "api"
+    texts = {
+        version: (folder / f"{kind.lower()}_{version}.py").read_text(encoding="utf-8")
         for version in versions
-        if _STORAGE.findall(_module(project, kind, version).read_text(encoding="utf-8")) == ["True"]
-    ]
+    }
+    stored = [version for version in versions if _STORAGE.findall(texts[version]) == ["True"]]
     if len(versions) < 2:
         return "".join(versions)
     if len(stored) != 1:
@@ -83,19 +84,28 @@ def create_version(
             f"{', '.join(dict.fromkeys((*existing, names.version)))}"
         )
     before = stored_version(project, names.kind)
-    done: list[str] = []
+    texts = {
+        version: _text(project, names.of_version(version))
+        for version in (before, stored)
+        if version in existing
+    }
     if names.version not in existing:
-        target = str(_module(project, names.kind, names.version).relative_to(project.root))
-        text = _copied(project, names, before)
-        done += write_files(project.root, {target: text}, force=force)
+        texts[names.version] = _copied(project, names, before)
+    texts = {
+        version: _storing(text, names.of_version(version), stores=version == stored)
+        for version, text in texts.items()
+    }
+    done = []
+    for version, text in texts.items():
+        done += _rewritten(project, names.of_version(version), text, is_stored=version == stored)
     if stored != before:
-        done += _store(project, names, before, stored)
+        done += _let_users_import(project, names, before, stored)
     return done + create_converters(project, names, force=force)
 
 
 def _copied(project: Project, names: KindNames, version: str) -> str:
-    """Return the module of a version as that of another, which is not stored."""
-    text = _module(project, names.kind, version).read_text(encoding="utf-8")
+    """Return the module of a version as that of another."""
+    text = _text(project, names.of_version(version))
     pattern = rf"(\bversion\s*=\s*)([\"']){version}\2"
     copied, count = re.subn(pattern, rf'\g<1>"{names.version}"', text)
     if count != 1:
@@ -103,7 +113,7 @@ def _copied(project: Project, names: KindNames, version: str) -> str:
             f"{names.of_version(version).module}.py declares its version {count} times, and the "
             f'new version is a copy of it; write version="{version}" once, in @resource(...)'
         )
-    return _storing(copied, stores=False)
+    return copied
 
 
 def create_converters(project: Project, names: KindNames, *, force: bool = False) -> list[str]:
@@ -160,14 +170,21 @@ def _hub_to_change(project: Project, file: Path, values: Mapping[str, str]) -> l
     ]
 
 
-def _store(project: Project, names: KindNames, before: str, stored: str) -> list[str]:
-    """Store another version, and let what used the one before use it."""
+def _rewritten(project: Project, names: KindNames, text: str, *, is_stored: bool) -> list[str]:
+    """Write the module of a version if it differs; return what was done."""
+    file = _module(project, names)
+    name = file.relative_to(project.root)
+    if not file.exists():
+        return write_files(project.root, {str(name): text}, force=False)
+    if text == file.read_text(encoding="utf-8"):
+        return []
+    file.write_text(text, encoding="utf-8")
+    return [f"changed {name}: it is {'' if is_stored else 'not '}stored"]
+
+
+def _let_users_import(project: Project, names: KindNames, before: str, stored: str) -> list[str]:
+    """Let what used the version that was stored use the one that is; return what was done."""
     done = []
-    for version in (before, stored):
-        file = _module(project, names.kind, version)
-        text = file.read_text(encoding="utf-8")
-        file.write_text(_storing(text, stores=version == stored), encoding="utf-8")
-    done.append(f"changed {project.package}/api: {stored} is stored, and {before} is not")
     values = placeholders(project, names)
     old, new = (
         f"from {project.package}.api.{names.of_version(version).module} import "
@@ -181,14 +198,21 @@ def _store(project: Project, names: KindNames, before: str, stored: str) -> list
     return done
 
 
-def _storing(text: str, *, stores: bool) -> str:
+def _storing(text: str, names: KindNames, *, stores: bool) -> str:
     """Return a module of a kind that says whether its version is stored."""
     if _STORAGE.search(text):
         return _STORAGE.sub(f"storage={stores}", text, count=1)
     if "@CustomResource(" in text:
         return text.replace("@CustomResource(", f"@CustomResource(storage={stores}, ", 1)
-    return text
+    raise ConfigError(
+        f"{names.module}.py has no @CustomResource(...), which says whether the version is stored; "
+        "write @CustomResource(storage=True) above @resource(...)"
+    )
 
 
-def _module(project: Project, kind: str, version: str) -> Path:
-    return project.root / project.package / "api" / f"{kind.lower()}_{version}.py"
+def _text(project: Project, names: KindNames) -> str:
+    return _module(project, names).read_text(encoding="utf-8")
+
+
+def _module(project: Project, names: KindNames) -> Path:
+    return project.root / project.package / "api" / f"{names.module}.py"

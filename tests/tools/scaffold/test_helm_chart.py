@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from clientgo.__main__ import main
+from clientgo.api.apps_v1 import Deployment
+from clientgo.client import Client
 from clientgo.tools.scaffold.manifests.helm_chart import helm_chart
 from clientgo.util.text.yaml_reader import read_yaml, read_yaml_documents
 from tests.tools.scaffold.conftest import forget_modules
@@ -187,6 +189,24 @@ def test_gen_all_and_verify_know_a_chart_that_there_is(
     assert file.read_text() == before  # resources are values
     assert 'cpu: "1"' in (CHART / "values.yaml").read_text()
     assert main(["operator", "verify"]) == 0
+
+
+def test_a_server_accepts_a_deployment_with_every_value(demo: Path, kube_client: Client) -> None:
+    """OP-GEN-24: by strict validation."""
+    assert main(["operator", "gen", "helm"]) == 0
+    values = {
+        "imagePullSecrets": [{"name": "a"}],
+        "nodeSelector": {"kubernetes.io/os": "linux"},
+        "tolerations": [{"key": "b", "operator": "Exists"}],
+    }
+    (wanted,) = (m for m in rendered(CHART, "default", **values) if m["kind"] == "Deployment")
+
+    applied = kube_client.resource(Deployment).apply(
+        wanted, field_manager="test", field_validation="Strict", dry_run=True
+    )
+
+    pod = applied.to_dict()["spec"]["template"]["spec"]
+    assert {name: pod[name] for name in values} == values
 
 
 def test_the_same_code_makes_the_same_bytes() -> None:

@@ -130,6 +130,18 @@ def test_a_new_version_has_the_fields_that_its_author_gave_the_kind(demo: Path) 
     assert 'group="demo.example.com", version="v1", plural="demoes"' in text
 
 
+@pytest.mark.parametrize("stored", ["v1alpha1", "v1"])
+def test_an_only_version_that_does_not_say_that_it_is_stored_says_so_then(
+    demo: Path, stored: str
+) -> None:
+    """OP-GEN-20"""
+    _replace("demo/api/demo_v1alpha1.py", ", storage=True", "")
+
+    create_version(read_project(demo), NAMES, stored=stored)
+
+    assert stored_version(read_project(demo), "Demo") == stored
+
+
 def test_doing_it_again_changes_nothing(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """OP-GEN-20"""
     assert _run("create-api", "Demo", "--version", "v1", "--stored", "v1") == 0
@@ -160,6 +172,7 @@ def test_when_another_version_is_stored_later_the_old_hubs_converters_are_named(
     [
         (("", ""), "v2", "no version 'v2' that could be stored; it has v1alpha1, v1"),
         (('version="v1alpha1"', "version=OLD"), "v1", "declares its version 0 times"),
+        (("@CustomResource(", "@others("), "v1", r"@CustomResource\(storage=True\) above"),
     ],
 )
 def test_what_cannot_be_done_changes_nothing(
@@ -167,6 +180,7 @@ def test_what_cannot_be_done_changes_nothing(
 ) -> None:
     """OP-GEN-20"""
     _replace("demo/api/demo_v1alpha1.py", *change)
+    _replace("demo/api/demo_v1alpha1.py", ", storage=True", "")
     before = {file: file.read_bytes() for file in demo.rglob("*.py")}
 
     with pytest.raises(ConfigError, match=problem):
