@@ -188,6 +188,35 @@ def test_a_class_named_like_what_a_module_imports_keeps_its_name(kind: str) -> N
     assert written["properties"]["amount"]["description"] == kind
 
 
+INTEGER_OR_STRING: Schema = {
+    "x-kubernetes-int-or-string": True,
+    "anyOf": [{"type": "integer"}, {"type": "string"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("member", "regenerated"),
+    [
+        ({"type": "integer", "format": "int64"}, {"type": "integer"}),
+        ({"type": "number", "format": "double"}, {"type": "number"}),
+        ({"type": "integer", "format": "int32"}, {"type": "integer", "format": "int32"}),
+        ({"type": "number", "format": "float"}, {"type": "number", "format": "float"}),
+        (INTEGER_OR_STRING, {"x-kubernetes-int-or-string": True}),
+        ({"type": "string", "default": "x"}, {"type": "string", "default": "x"}),
+    ],
+)
+def test_a_regenerated_definition_leaves_out_only_what_the_page_says(
+    member: Schema, regenerated: Schema
+) -> None:
+    spec = {"type": "object", "properties": {"a": member}, "required": ["a"]}
+    made = typed({"type": "object", "properties": {"spec": spec}})
+
+    written = resource_schema(made)["properties"]["spec"]
+
+    assert written["properties"] == {"a": regenerated}
+    assert written.get("required", []) == ([] if "default" in member else ["a"])
+
+
 def test_text_from_a_definition_is_never_code() -> None:
     hostile = '"""\nraise SystemExit\n"""\\'
     resource = APIResource(group=hostile, version=hostile, kind="Foo", plural=hostile)
