@@ -156,3 +156,13 @@ def test_the_quality_of_service_counts_init_containers(
     service_class = api.create(PODS, body)["status"]["qosClass"]
 
     assert service_class == expected.replace("G", "Guaranteed")
+
+
+def test_a_service_that_becomes_a_name_has_no_traffic_policy(api: Api) -> None:
+    api.create(SERVICES, {"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}})
+
+    change = {"spec": {"type": "ExternalName", "externalName": "a.example"}}
+    assert "internalTrafficPolicy" not in api.patch(f"{SERVICES}/a", change)["spec"]
+
+    back = {"spec": {"type": "ClusterIP", "externalName": None}}
+    assert api.patch(f"{SERVICES}/a", back)["spec"]["internalTrafficPolicy"] == "Cluster"

@@ -60,6 +60,7 @@ _FIELDS: tuple[tuple[_Condition, tuple[str, ...]], ...] = (
     (_has_addresses, ("clusterIP", "clusterIPs")),
     (_has_addresses, ("ipFamilies",)),
     (_has_addresses, ("ipFamilyPolicy",)),
+    (_has_addresses, ("internalTrafficPolicy",)),
     (needs_health_check, ("healthCheckNodePort",)),
     (_is_balanced, ("allocateLoadBalancerNodePorts",)),
     (_is_balanced, ("loadBalancerClass",)),
