@@ -313,10 +313,12 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
         original = self._original()
         try:
             return convert_leniently(original, self.__body__)
-        except msgspec.ValidationError:
-            return self._convert_misfitting(original)[0]
         except REFUSALS as error:
-            raise self._undecodable(error) from error
+            # What has no name was never stored, so that it is not older than its rules: what an
+            # answer to a review leaves out is not decided.
+            if not self.metadata.name or not isinstance(error, msgspec.ValidationError):
+                raise self._undecodable(error) from error
+        return self._convert_misfitting(original)[0]
 
     def _convert_misfitting(self, plain: dict[str, Any]) -> tuple[Struct, list[str]]:
         try:
