@@ -204,8 +204,13 @@ def test_network_policies(shared: Api, spec: Object, expected: Causes) -> None:
     ("kind", "address", "expected"),
     [
         ("IPv4", "10.0.0.1", []),
-        ("IPv6", "10.0.0.1", [("endpoints[0].addresses[0]", "Invalid")]),
-        ("IPv4", "fd00::1", [("endpoints[0].addresses[0]", "Invalid")]),
+        ("IPv6", "10.0.0.1", [("endpoints[0].addresses", "Invalid")]),
+        (
+            "IPv6",
+            "127.0.0.1",
+            [("endpoints[0].addresses", "Invalid"), ("endpoints[0].addresses[0]", "Invalid")],
+        ),
+        ("IPv4", "fd00::1", [("endpoints[0].addresses", "Invalid")]),
         ("FQDN", "x y", [("endpoints[0].addresses[0]", "Invalid")]),
         ("X", "10.0.0.1", [("addressType", "NotSupported")]),
     ],

@@ -274,10 +274,10 @@ def _endpoint_slice(obj: Any, _path: str) -> list[FieldError]:
     # A server for development listens on loopback, and its own endpoints say so.
     is_own = (metadata.get("namespace"), metadata.get("name")) == ("default", "kubernetes")
     errors = [
-        FieldError.invalid(f"endpoints[{index}].addresses[{place}]", address, problem)
+        FieldError.invalid(f"endpoints[{index}].addresses{place}", address, problem)
         for index, endpoint in enumerate(obj.get("endpoints") or ())
-        for place, address in enumerate(endpoint.get("addresses") or ())
-        for problem in _address_problems(address, kind)
+        for position, address in enumerate(endpoint.get("addresses") or ())
+        for place, problem in _address_problems(address, kind, f"[{position}]")
         if not (is_own and problem == LOOPBACK)
     ]
     seen = set()
@@ -318,14 +318,16 @@ def _service_annotations(service: Any, _path: str) -> list[FieldError]:
     ]
 
 
-def _address_problems(address: str, kind: str) -> list[str]:
+def _address_problems(address: str, kind: str, place: str) -> list[tuple[str, str]]:
+    """Return the problems of an address, and where upstream finds them in the list."""
     if kind == "FQDN":
-        return FORMATS["domain-name"](address)
+        return [(place, problem) for problem in FORMATS["domain-name"](address)]
     if kind not in ("IPv4", "IPv6"):
         return []
+    found = [(place, problem) for problem in FORMATS["reachable-ip"](address)]
     if not FORMATS["ip"](address) and (":" in address) != (kind == "IPv6"):
-        return [f"must be an {kind} address"]
-    return FORMATS["reachable-ip"](address)
+        found.insert(0, ("", f"must be an {kind} address"))  # of the list, not of the item
+    return found
 
 
 # -- volumes
