@@ -104,7 +104,7 @@ class Cluster:
                 await self.settle()  # custom resources may follow
         self._collector.begin()
         self._work.resume()
-        create_initial(self.writer, address, port)
+        create_initial(self.writer, address, port, accounts=self._accounts is not None)
         self._api_services.create_initial(
             {item.name: item.priorities for item in builtin_versions() if item.priorities}
         )

@@ -103,7 +103,8 @@ class EmbeddedAPIServer(PodProviders):
     user. ``users`` are further users by their token; then the administrator has one too.
 
     With ``service_accounts``, each namespace has the account ``default`` and the ConfigMap
-    ``kube-root-ca.crt``, and pods run as accounts that exist, as on a cluster with controllers.
+    ``kube-root-ca.crt``, kube-system has ``extension-apiserver-authentication``, and pods run as
+    accounts that exist, as on a cluster with controllers.
 
     With ``kubernetes_version="1.37"``, answers to deletions have a resource version.
     """

@@ -104,3 +104,9 @@ def test_a_pod_pulls_with_the_secrets_of_its_account(accounts: Api) -> None:
 def test_other_servers_have_no_accounts(api: Api) -> None:
     assert api.get("/api/v1/serviceaccounts")["items"] == []
     assert "serviceAccountName" not in api.create(PODS, pod())["spec"]
+
+
+def test_aggregated_servers_find_how_users_are_known(accounts: Api) -> None:
+    path = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+
+    assert accounts.get(path)["metadata"]["namespace"] == "kube-system"

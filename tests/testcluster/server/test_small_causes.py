@@ -62,12 +62,6 @@ def test_a_review_has_no_table(api: Api) -> None:
     assert (partial.status, partial.body["kind"]) == (201, "PartialObjectMetadata")
 
 
-def test_aggregated_servers_find_how_users_are_known(api: Api) -> None:
-    path = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
-
-    assert api.get(path)["metadata"]["namespace"] == "kube-system"
-
-
 @pytest.mark.parametrize(
     ("text", "problems"),
     [

@@ -31,11 +31,15 @@ _PRIORITIES = {
 _HTTPS = {"name": "https", "port": 443, "protocol": "TCP"}
 
 
-def create_initial(writer: ObjectWriter, address: str, port: int) -> None:
-    """Create what is missing; ``address`` and ``port`` are where the server listens."""
-    others = (*_priorities(), _service_range(), _authentication())
-    for api_version, plural, obj in (*_namespaces(), *others):
+def create_initial(writer: ObjectWriter, address: str, port: int, *, accounts: bool) -> None:
+    """Create what is missing; ``address`` and ``port`` are where the server listens.
+
+    Without ``accounts`` there is no ConfigMap, so that a test finds its own only.
+    """
+    for api_version, plural, obj in (*_namespaces(), *_priorities(), _service_range()):
         writer.put_own(api_version, plural, obj, keep=True)
+    if accounts:
+        writer.put_own(*_authentication(), keep=True)
     writer.put_own("v1", "services", _service(port), keep=True)
     for api_version, plural, obj in _endpoints(address, port):
         writer.put_own(api_version, plural, obj)
