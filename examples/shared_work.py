@@ -24,6 +24,12 @@ OBJECTS = 64
 NAMES = [f"work-{number}" for number in range(OBJECTS)]
 
 
+def say(text: str) -> None:
+    """Print a line in one piece: the processes share the terminal."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def main(processes: int, seconds: float) -> int:
     if not process_number():
         return run_processes(processes)
@@ -49,15 +55,14 @@ def main(processes: int, seconds: float) -> int:
             while len(loop.ownership.owned) != 16 // processes:
                 if stop.wait(0.1):
                     return
-            print(f"process {process_number()} has {len(loop.ownership.owned)} of 16 shards",
-                  flush=True)  # fmt: skip
+            say(f"process {process_number()} has {len(loop.ownership.owned)} of 16 shards")
             wait_for_all("ready")
             if stop.is_set():
                 return
             before, began = done.total(), time.monotonic()
             stop.wait(seconds)
             rate = (done.total() - before) / (time.monotonic() - began)
-            print(f"process {process_number()}: {rate:.0f} syncs a second", flush=True)
+            say(f"process {process_number()}: {rate:.0f} syncs a second")
             wait_for_all("measured")
             stop.set()
 

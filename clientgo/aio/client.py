@@ -37,6 +37,7 @@ R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
 
 
+@uncopyable("it calls in threads; make a client in each process")
 class Awaiting(Generic[C_co]):
     """Base of a client that awaits the methods of another, which run in threads. Immutable."""
 

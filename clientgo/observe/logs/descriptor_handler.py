@@ -11,10 +11,13 @@ import os
 import select
 from typing import Final
 
+from clientgo.util.copies import uncopyable
+
 _PIECE: Final = select.PIPE_BUF if hasattr(select, "PIPE_BUF") else 512
 """Bytes that a pipe takes without blocking when it is ready."""
 
 
+@uncopyable("it writes to a file descriptor; make one in each process")
 class DescriptorHandler(logging.Handler):
     """Writes to the file descriptor ``number``, as far as that is possible immediately."""
 

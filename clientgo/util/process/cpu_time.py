@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from clientgo.util.copies import CopyableError
+from clientgo.util.copies import CopyableError, uncopyable
 
 
 class CpuTimeExceededError(CopyableError):
     """The work has used all of its processor time, or was cancelled."""
 
 
+@uncopyable("it belongs to one piece of work")
 class CpuTimeLimit:
     """The limit of one piece of work. Any thread may cancel it."""
 

@@ -76,10 +76,10 @@ def test_a_new_operator_needs_no_more_than_its_manifests(
 def test_secure_metrics_need_no_more(demo: Path, rbac_server: RBACServer) -> None:
     """OP-GEN-13: to ask who reads them, and whether they may."""
     main_file = demo / "demo/main.py"
-    named = 'Manager(cluster, name="demo", '
+    made = "Manager(cluster, "
     text = main_file.read_text()
-    assert named in text
-    main_file.write_text(text.replace(named, f"{named}secure_metrics=True, "))
+    assert made in text
+    main_file.write_text(text.replace(made, f"{made}secure_metrics=True, "))
     forget_modules(demo)
     generate(demo, rbac_server, parts=("crd", "rbac"))
     anyone = ssl.create_default_context()

@@ -7,7 +7,7 @@ import inspect
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, is_typeddict
 
 from msgspec import Struct, StructMeta
 
@@ -43,6 +43,7 @@ def public_classes() -> dict[str, Any]:
         for name, value in public_names().items()
         if isinstance(value, type)
         and not inspect.isabstract(value)
+        and not is_typeddict(value)
         and not getattr(value, "_is_protocol", False)
     }
 

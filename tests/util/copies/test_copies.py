@@ -26,6 +26,7 @@ from clientgo.meta import (
     NotFoundError,
     ObjectMeta,
     PartialObjectMetadata,
+    Quantity,
     Resource,
     Scheme,
     Status,
@@ -109,6 +110,7 @@ EXAMPLES: Final[dict[type, Callable[[], Any]]] = {
     ListPager: lambda: ListPager(function),  # type: ignore[arg-type]
     ListWatch: lambda: ListWatch(function, function),  # type: ignore[arg-type]
     Predicate: Predicate,
+    Quantity: lambda: Quantity("1Gi"),
     RealClock: RealClock,
     Resource: lambda: PartialObjectMetadata(metadata=ObjectMeta(name="a")),
     RestConfig: lambda: RestConfig(server="https://host"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from clientgo.testcluster.server.storage.storage import Object
+from clientgo.util.copies import uncopyable
 
 T = TypeVar("T")
 
@@ -90,6 +91,7 @@ class PodStream:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
 
+@uncopyable("it is a connection")
 class PodProcess(PodStream):
     """A command that runs in a container, or the process that a client attaches to."""
 
@@ -109,6 +111,7 @@ class PodProcess(PodStream):
         self._send(1 if self.tty else 2, data)
 
 
+@uncopyable("it is a connection")
 class PodConnection(PodStream):
     """A connection to a port of a pod."""
 

@@ -8,7 +8,12 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from clientgo.testcluster.server.http import protobuf
+from clientgo.testcluster.server.http.protobuf.decoding import MAGIC
+from clientgo.testcluster.server.http.protobuf.fields import (
+    UnknownKindError,
+    fields_of,
+    message_of_kind,
+)
 from tests.testcluster.server.fuzz.objects import JUNK
 
 NAMES = ["a", "b", "c", "d", "default", "kube-system"]
@@ -186,18 +191,19 @@ class Values:
 
     def protobuf(self, api_version: str, kind: str) -> bytes:
         """A body for a kind, mostly of the right wire types."""
-        table = protobuf._table()
-        message = table.kinds.get(f"{api_version}/{kind}")
-        raw = self._message(message, 0) if message else self._random.randbytes(9)
+        try:
+            raw = self._message(message_of_kind(api_version, kind), 0)
+        except UnknownKindError:  # a kind that has none
+            raw = self._random.randbytes(9)
         header = _bytes_field(1, api_version.encode()) + _bytes_field(2, kind.encode())
-        body = protobuf._MAGIC + _bytes_field(1, header) + _bytes_field(2, raw)
+        body = MAGIC + _bytes_field(1, header) + _bytes_field(2, raw)
         if self._random.random() < 0.2:
             position = self._random.randrange(len(body))
             body = body[:position] + self._random.randbytes(2) + body[position + 1 :]
         return body
 
     def _message(self, name: str, depth: int) -> bytes:
-        fields = protobuf._table().message(name)
+        fields = fields_of(name)
         raw = b""
         for number, (json_name, type_, _) in fields.items():
             wanted = 0.8 if json_name in ("metadata", "name", "") else 0.25
