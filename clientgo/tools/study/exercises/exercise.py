@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import importlib.util
+import linecache
 import logging
+import sys
+import threading
+import traceback
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, Final
 
 from clientgo.observe.trace import Hop, by_key
 from clientgo.util.copies import CopyableError
 
 _FOLDER = Path(__file__).parent
+
+LIMIT: Final = 2.5
+"""Seconds that a check may take. A check waits for no timer, so only a file that blocks takes
+longer."""
 
 
 class ExerciseError(CopyableError):
@@ -22,11 +33,15 @@ class ExerciseError(CopyableError):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a check looked at; for a prediction, what the learner expected."""
+    """One thing that a check looked at; for a prediction, what the learner expected.
+
+    ``help`` says what a wrong answer misses.
+    """
 
     what: str
     expected: object
     happened: object
+    help: str = ""
 
     @property
     def ok(self) -> bool:
@@ -66,10 +81,14 @@ class Exercise:
     def solution(self) -> Path:
         return _FOLDER / "solutions" / f"{self.name}.py"
 
-    def run(self, file: Path) -> Outcome:
-        """Check a file. Raises :class:`ExerciseError` if it cannot be run."""
+    def run(self, file: Path, limit: float = LIMIT) -> Outcome:
+        """Check a file, and say where it blocks if that takes more than ``limit`` seconds.
+
+        Then the thread of the check goes on in the background. Raises :class:`ExerciseError` if
+        the file cannot be run.
+        """
         with _quiet():
-            return self.check(_loaded(file))
+            return _within(limit, file, lambda: self.check(_loaded(file)))
 
     def report(self, outcome: Outcome) -> str:
         """What was expected, what happened, and where to look."""
@@ -79,6 +98,7 @@ class Exercise:
             if not finding.ok:
                 lines.append(f"        expected: {_said(finding.expected)}")
                 lines.append(f"        happened: {_said(finding.happened)}")
+                lines += [f"        {finding.help}"] if finding.help else []
         if outcome.passed:
             return "\n".join([*lines, "", "Passed."])
         if outcome.hops:
@@ -92,7 +112,7 @@ def predicted(module: Any, name: str) -> Any:
     prediction = asked(module, name)
     if prediction is None:
         raise ExerciseError(f"write your prediction of {name} into the file, then check again")
-    return prediction
+    return list(prediction) if isinstance(prediction, tuple) else prediction
 
 
 def asked(module: Any, name: str) -> Any:
@@ -119,6 +139,58 @@ def _loaded(file: Path) -> Any:
     except Exception as error:
         raise ExerciseError(f"{file} cannot be imported: {error!r}") from error
     return module
+
+
+def _within(limit: float, file: Path, check: Callable[[], Outcome]) -> Outcome:
+    result: Future[Outcome] = Future()
+
+    def work() -> None:
+        try:
+            result.set_result(check())
+        except BaseException as error:  # noqa: BLE001 - the learner's code may raise anything
+            line = _line_of(file, error)
+            if line and not isinstance(error, ExerciseError):
+                result.set_result(
+                    Outcome([Finding(f"line {line} does not raise", "", repr(error))])
+                )
+            else:
+                result.set_exception(error)
+
+    thread = threading.Thread(target=work, name="exercise", daemon=True)
+    thread.start()
+    try:
+        outcome = result.result(limit)
+    except FutureTimeoutError:
+        if result.done():
+            raise
+        return Outcome([_blocked(file, limit)])
+    thread.join()
+    return outcome
+
+
+def _line_of(file: Path, error: BaseException) -> int:
+    """Return the line of the file that has raised an error; 0 if it comes from elsewhere."""
+    lines = [
+        at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(file)
+    ]
+    return lines[-1] or 0 if lines else 0
+
+
+def _blocked(file: Path, limit: float) -> Finding:
+    """Say which line of the file the check waits for."""
+    line = 0
+    frames: list[FrameType | None] = [*sys._current_frames().values()]
+    for frame in frames:
+        while frame is not None and frame.f_code.co_filename != str(file):
+            frame = frame.f_back
+        line = frame.f_lineno if frame else line
+    text = linecache.getline(str(file), line).strip()
+    return Finding(
+        f"the check ends within {limit:g} s",
+        True,
+        f"line {line} does not end: {text}" if line else "your code has returned, but not stopped",
+        "Code of a controller ends when its queue or its stop event says so, and does not sleep.",
+    )
 
 
 @contextmanager

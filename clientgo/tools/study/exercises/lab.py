@@ -6,11 +6,18 @@ Nothing here sleeps. A delay passes when the lab steps the clock.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from clientgo.cache import IndexFunc, Lister, SharedIndexInformer
+from clientgo.cache import (
+    HandlerFuncs,
+    IndexFunc,
+    Lister,
+    ResourceEventHandler,
+    SharedIndexInformer,
+)
 from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource, resource_of
 from clientgo.observe.trace import Hop, Recorder, tracing
 from clientgo.testing import FakeClock, FakeSource
@@ -24,6 +31,9 @@ TIMEOUT: Final = 30.0
 
 MOST_SYNCS: Final = 20
 """Syncs after which the lab does not wait for a queue to become empty."""
+
+MOST_FAILURES: Final = 3
+"""Equal failures of a key after which the lab does not try it again: one is to be read."""
 
 
 class FooSpec(Model):
@@ -45,15 +55,35 @@ def foo(name: str, **spec: Any) -> Foo:
     return Foo(metadata=ObjectMeta(name=name, namespace="default"), spec=FooSpec(**spec))
 
 
+class RefusedError(OSError):
+    """The server of the exercise refuses a write."""
+
+
+class LabInformer(SharedIndexInformer[Foo]):
+    """An informer that remembers its handlers, so that a check can call them itself."""
+
+    def add_event_handler(self, *arguments: Any, **options: Any) -> Any:
+        registration = super().add_event_handler(*arguments, **options)
+        functions = {name: one for name, one in options.items() if name.startswith("on_")}
+        given = [*arguments, options.get("handler")]
+        self.registered = [*self.registered, given[0] or HandlerFuncs(**functions)]
+        return registration
+
+    registered: Sequence[ResourceEventHandler[Foo]] = ()
+
+
 @uncopyable("it has threads; make one in each process")
 class Lab:
-    """What an exercise works with. ``refused`` writes fail, then ``written`` gets all others."""
+    """What an exercise works with. ``refused`` writes fail, then ``written`` gets all others.
+
+    ``writes`` counts both, ``failures`` has what syncs raised.
+    """
 
     def __init__(self, recorder: Recorder, indexers: dict[str, IndexFunc] | None = None) -> None:
         self.recorder = recorder
         self.clock = FakeClock()
         self.source = FakeSource(sample=foo("sample"), supports_watch_list=False)
-        self.informer: SharedIndexInformer[Foo] = SharedIndexInformer(
+        self.informer = LabInformer(
             self.source,
             Foo,
             name="Foo",
@@ -66,13 +96,25 @@ class Lab:
         self.foos: Lister[Foo] = Lister(self.informer.indexer, resource_of(Foo))
         self.refused = 0
         self.written: dict[str, int] = {}
+        self.writes = 0
+        self.on_write: Callable[[], object] = int
+        self.failures: list[Exception] = []
 
     def write(self, name: str, replicas: int) -> None:
-        """Scale what belongs to a Foo. Raises OSError while the server refuses writes."""
+        """Scale what belongs to a Foo. Raises RefusedError while the server refuses writes."""
+        self.writes += 1
+        self.on_write()
         if self.refused > 0:
             self.refused -= 1
-            raise OSError("the API server has answered 500")
+            raise RefusedError("the API server has answered 500")
         self.written[name] = replicas
+
+    def called(self, key: str, event: str) -> bool:
+        """Wait until handlers are called for an event; return False if there is none."""
+        wanted = ("handler.call", key, event)
+        return bool(self.informer.registered) and self.saw(
+            lambda hop: (hop.hop, hop.key, hop.details.get("event")) == wanted
+        )
 
     def saw(self, condition: Callable[[Hop], bool]) -> bool:
         """Wait for a hop; return False if it does not come."""
@@ -97,7 +139,11 @@ class Lab:
             thread.join()
 
     def drain(self, sync: Callable[[ObjectName], object]) -> None:
-        """Sync keys until none is listed or waits, as one worker does; step over delays."""
+        """Sync keys until none is listed or waits, as one worker does; step over delays.
+
+        A key that fails :data:`MOST_FAILURES` times alike is given up.
+        """
+        alike: Counter[str] = Counter()
         for _ in range(MOST_SYNCS):
             statistics = self.queue.statistics()
             if not statistics.ready:
@@ -108,8 +154,11 @@ class Lab:
             try:
                 with self.queue.syncing(key):
                     sync(key)
-            except Exception:  # noqa: BLE001 - as in the worker loop of a controller
-                self.queue.add_rate_limited(key)
+            except Exception as error:  # noqa: BLE001 - as in the worker loop of a controller
+                self.failures.append(error)
+                alike[f"{key}: {error!r}"] += 1
+                if alike[f"{key}: {error!r}"] < MOST_FAILURES:
+                    self.queue.add_rate_limited(key)
             else:
                 self.queue.forget(key)
             finally:

@@ -62,55 +62,129 @@ def ten_edits(module: Any) -> Outcome:
     adds = [hop for hop in hops if hop.hop == "queue.add" and hop.details["outcome"] != "known"]
     return Outcome(
         [
-            Finding("your SYNCS", syncs, len(seen)),
-            Finding("your ADDS_THAT_CHANGED_SOMETHING", changed, len(adds)),
+            Finding("your SYNCS", syncs, len(seen), _about_syncs(syncs)),
+            Finding("your ADDS_THAT_CHANGED_SOMETHING", changed, len(adds), _about_adds(changed)),
         ],
         [hop for hop in hops if hop.hop.startswith(("handler.", "queue.", "sync."))],
     )
 
 
+def _about_syncs(predicted: object) -> str:
+    if not isinstance(predicted, int):
+        return "Write a number."
+    if predicted < 2:
+        return "An edit during a sync is not lost: a key that is added meanwhile is synced again."
+    return (
+        "A key is in the queue at most once: all edits during a sync lead to one sync after it, "
+        "which reads the newest state."
+    )
+
+
+def _about_adds(predicted: object) -> str:
+    if not isinstance(predicted, int):
+        return "Write a number."
+    if predicted < 2:
+        return (
+            "Adding a key that is processed changes something: the queue marks it, to list it "
+            "again when it is done."
+        )
+    return "An add of a key that is listed or marked already changes nothing."
+
+
+class _LastQueue(Queue[str]):
+    """A queue whose only worker adds its keys: it shuts down when it is empty.
+
+    It notes what is given back, also what no worker has taken.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="foos")
+        self.given_back: list[str] = []
+
+    def get(self, *arguments: Any) -> Any:
+        if not self.statistics().ready:
+            self.shut_down()
+        return super().get(*arguments)
+
+    def done(self, item: str) -> None:
+        self.given_back.append(item)
+        super().done(item)
+
+
+class _SyncError(Exception):
+    """The sync of the exercise fails."""
+
+
 def forgotten_done(module: Any) -> Outcome:
-    """A key is added again while it is synced, and then another."""
+    """A key is added again while it is synced; another one fails; a third one is fine."""
     work = asked(module, "work")
     recorder = Recorder()
     synced: list[str] = []
+    released: list[str] = []
+    raised: list[str] = []
     with tracing(recorder) as trace:
-        queue: Queue[str] = Queue(name="foos")
+        queue = _LastQueue()
 
         def sync(key: str) -> None:
+            if key not in queue.processing_items():
+                released.append(key)
             synced.append(key)
-            if synced == ["default/a"]:
-                queue.add("default/a")  # an edit while it is processed
-            if key == "default/b":
-                queue.shut_down()  # what is listed is still given out
             if len(synced) > MOST_SYNCS:
-                raise _GaveUpError
+                queue.shut_down()
+            elif synced == ["default/a"]:
+                queue.add("default/a")  # an edit while it is processed
+            elif key == "default/b":
+                raise _SyncError("the sync of default/b fails")
 
-        queue.add("default/a")
-        queue.add("default/b")
-        try:
-            work(queue, sync)
-        except _GaveUpError:
-            pass
-        except Exception as error:  # noqa: BLE001 - the learner's code may raise anything
-            synced.append(f"your work has raised {error!r}")
+        for key in ("default/a", "default/b", "default/c"):
+            queue.add(key)
+        for _ in range(2):  # a worker that a failed sync has ended is started again
+            try:
+                work(queue, sync)
+            except _SyncError:
+                continue
+            except Exception as error:  # noqa: BLE001 - the learner's code may raise anything
+                raised.append(repr(error))
+            break
         trace.flush(TIMEOUT)
-        left = queue.statistics().processing
+        left = sorted(queue.processing_items())
     hops = recorder.hops()
     taken = [hop.key for hop in hops if hop.hop == "queue.get"]
-    given_back = [hop.key for hop in hops if hop.hop == "queue.done"]
     return Outcome(
         [
+            Finding("your work does not raise, unless the sync does", [], raised),
             Finding(
                 "the syncs: the edit leads to another one",
-                ["default/a", "default/b", "default/a"],
+                ["default/a", "default/b", "default/c", "default/a"],
                 synced,
+                _about_syncs_of(synced, left),
             ),
-            Finding("each key that is taken is given back", taken, given_back),
-            Finding("keys that the queue believes to be processed at the end", 0, left),
+            Finding(
+                "each key is processed while it is synced",
+                [],
+                released,
+                "Call done after the sync: after done another worker may take the same key.",
+            ),
+            Finding(
+                "each key that is taken is given back once",
+                taken,
+                queue.given_back,
+                "The sync of default/b raises. Call done in a finally block, and only there."
+                if left == ["default/b"] or len(queue.given_back) > len(taken)
+                else "Call queue.done(key) for each key that queue.get returned.",
+            ),
+            Finding("keys that the queue believes to be processed at the end", [], left),
         ],
         hops,
     )
+
+
+def _about_syncs_of(synced: list[str], left: list[str]) -> str:
+    if left and synced.count("default/a") == 1:
+        return "Without queue.done(key) the queue holds back a key that is added again."
+    if not synced:
+        return "Call sync(key) for each key."
+    return "A worker goes on until get says that the queue shuts down, also after a failed sync."
 
 
 def poison_key(module: Any) -> Outcome:
@@ -144,24 +218,45 @@ def poison_key(module: Any) -> Outcome:
             synced.append(f"your process has raised {error!r}")
         queue.shut_down()
         trace.flush(TIMEOUT)
-    waited = [round(hop.details["delay"], 6) for hop in recorder.hops("queue.add_rate_limited")]
+    limited = recorder.hops("queue.add_rate_limited")
+    waited = [round(hop.details["delay"], 6) for hop in limited]
     return Outcome(
         [
             Finding(
-                "default/good does not wait for default/poison",
+                "default/good does not wait for default/poison, and both succeed",
                 ["default/good", "default/poison"],
                 synced,
+                "After a failure add the key again and return: the worker takes the next key."
+                if synced[:1] != ["default/good"]
+                else "A key that fails must be added again, or it is never tried again.",
             ),
-            Finding("default/poison gets a back-off after each failure", 4, len(waited)),
-            Finding("your DELAYS", delays, waited),
+            Finding(
+                "default/poison gets a back-off after each failure",
+                ["default/poison"] * 4,
+                [hop.key for hop in limited],
+                "queue.add_rate_limited(key) waits longer after each failure. add does not wait, "
+                "and add_after always waits as long as you say.",
+            ),
+            Finding("your DELAYS", delays, waited, _about_delays(delays, waited)),
             Finding(
                 "its failures are forgotten when it has succeeded",
                 0,
                 queue.num_requeues("default/poison"),
+                "Call queue.forget(key) after a success: else its next failure waits 80 ms.",
             ),
         ],
         recorder.hops(),
     )
+
+
+def _about_delays(predicted: object, waited: list[float]) -> str:
+    if len(set(waited)) == 1 and len(waited) > 1:
+        return "The delay does not grow: call queue.forget(key) only after a success."
+    if not isinstance(predicted, list) or len(predicted) != 4:
+        return "Write a list of four numbers, one for each failure."
+    if 5 in predicted:
+        return "DELAYS are seconds: 5 ms is 0.005."
+    return "Each delay is twice the one before."
 
 
 def _one_worker(queue: RateLimitingQueue[str], clock: FakeClock, process: Any) -> None:
@@ -179,6 +274,25 @@ def _one_worker(queue: RateLimitingQueue[str], clock: FakeClock, process: Any) -
             queue.done(key)
 
 
+class _LastKey(ItemExponentialFailureRateLimiter[str]):
+    """Ends the workers of the old leader when a key fails, or when its last one has succeeded."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        super().__init__(0.005, 1000.0)
+        self.failed: list[str] = []
+        self._stop = stop
+
+    def when(self, item: str) -> float:
+        self.failed.append(item)
+        self._stop.set()
+        return super().when(item)
+
+    def forget(self, item: str) -> None:
+        if item == "default/b":
+            self._stop.set()
+        super().forget(item)
+
+
 def two_leaders(module: Any) -> Outcome:
     """The first leader is suspended for a minute in a sync; meanwhile another one is elected."""
     lead = asked(module, "lead")
@@ -187,7 +301,9 @@ def two_leaders(module: Any) -> Outcome:
     with tracing(recorder) as trace:
         old = Leadership("old", 1, clock.monotonic() + 15.0, clock)
         new = Leadership("new", 2, clock.monotonic() + 100.0, clock)
-        queues = {name: RateLimitingQueue[str](name=name) for name in ("old", "new")}
+        last_key = _LastKey(old.stop)
+        queue_of_old = RateLimitingQueue[str](last_key, name="old")
+        queue_of_new = RateLimitingQueue[str](name="new")
 
         def sync_of_new(key: str) -> None:
             writes.append(f"new writes {key}")
@@ -197,14 +313,14 @@ def two_leaders(module: Any) -> Outcome:
             writes.append(f"old writes {key}")
             if key == "default/a":
                 clock.step(60.0)  # suspended; the thread that renews the lease is suspended too
-                queues["new"].add("default/b")
-                lead(new, queues["new"], sync_of_new)
+                queue_of_new.add("default/b")
+                lead(new, queue_of_new, sync_of_new)
             else:
                 old.stop.set()  # its renewing thread has noticed at last
 
-        queues["old"].add("default/a")
-        queues["old"].add("default/b")
-        ended = _ended(lambda: lead(old, queues["old"], sync_of_old))
+        queue_of_old.add("default/a")
+        queue_of_old.add("default/b")
+        ended = _ended(lambda: lead(old, queue_of_old, sync_of_old))
         trace.flush(TIMEOUT)
     return Outcome(
         [
@@ -212,8 +328,20 @@ def two_leaders(module: Any) -> Outcome:
                 "the writes: the old leader makes none after the new one",
                 ["old writes default/a", "new writes default/b"],
                 writes,
+                "Call leadership.check before each key. leadership.stop is not set yet, and a "
+                "check before the first key is long ago."
+                if writes
+                else "lead must run the workers.",
             ),
-            Finding("the old leader's work ends by", LeadershipLostError.__name__, ended),
+            Finding(
+                "the old leader's work ends by",
+                LeadershipLostError.__name__,
+                ended,
+                "An error in a sync is a failed key, which the workers try again. An error in the "
+                "guard ends them: run_workers(..., guard=leadership.check)."
+                if last_key.failed
+                else "Pass leadership.check itself as the guard, and let its error end the work.",
+            ),
         ],
         recorder.hops(),
     )
@@ -222,6 +350,8 @@ def two_leaders(module: Any) -> Outcome:
 def _ended(work: Any) -> str:
     try:
         work()
-    except Exception as error:  # noqa: BLE001 - the learner's code may raise anything
+    except LeadershipLostError as error:
         return type(error).__name__
+    except Exception as error:  # noqa: BLE001 - the learner's code may raise anything
+        return repr(error)
     return "a normal return"
