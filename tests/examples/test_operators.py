@@ -92,6 +92,18 @@ from tests.examples.running import ROOT, Running, kubeconfig_of, printed_by
             ],
         ),
         (
+            "database",
+            [
+                "a schedule that cron does not know is refused",
+                "a client of v1alpha1 creates a database, of version 17",
+                "two servers are ready, and backups are scheduled",
+                "another program deletes its account, and it is there again",
+                "without backups in the spec, the CronJob is gone",
+                "the database is gone",
+                "and so is its account",
+            ],
+        ),
+        (
             "two_clusters",
             [
                 "the other cluster says blue, and so does this one",
@@ -204,6 +216,10 @@ def test_the_page_shows_the_reconciler_as_it_is() -> None:
 
 def test_every_example_is_listed() -> None:
     page = (ROOT / "examples" / "README.md").read_text()
-    parts = {path.stem for path in (ROOT / "examples").glob("*.py")} | {"cronjob", "foo_operator"}
+    parts = {path.stem for path in (ROOT / "examples").glob("*.py")} | {
+        "cronjob",
+        "database",
+        "foo_operator",
+    }
 
     assert [name for name in sorted(parts - {"embedded"}) if name not in page] == []

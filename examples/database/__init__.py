@@ -1,0 +1,1 @@
+"""An operator for databases: dependents, an account at a service, webhooks, two versions."""
