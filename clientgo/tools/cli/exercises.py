@@ -1,4 +1,4 @@
-"""``clientgo study exercises``: nine exercises with the loop, and a check for each.
+"""``clientgo study exercises``: thirteen exercises with the loop, and a check for each.
 
 ::
 

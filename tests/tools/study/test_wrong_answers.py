@@ -12,9 +12,10 @@ import pytest
 from clientgo.tools.study.exercises import EXERCISES
 from tests.tools.study.wrong_answer import WrongAnswer
 from tests.tools.study.wrong_answers_caches import WRONG_OF_CACHES
+from tests.tools.study.wrong_answers_loops import WRONG_OF_LOOPS
 from tests.tools.study.wrong_answers_queues import WRONG_OF_QUEUES
 
-WRONG = (*WRONG_OF_CACHES, *WRONG_OF_QUEUES)
+WRONG = (*WRONG_OF_CACHES, *WRONG_OF_QUEUES, *WRONG_OF_LOOPS)
 
 
 @pytest.mark.parametrize("answer", WRONG, ids=lambda one: f"{one.number}-{one.name}")

@@ -1,4 +1,4 @@
-"""Nine exercises with the loop of a controller: ``clientgo study start N``, ``check N``.
+"""Thirteen exercises with the loop of a controller: ``clientgo study start N``, ``check N``.
 
 ::
 

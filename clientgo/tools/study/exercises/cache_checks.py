@@ -118,7 +118,7 @@ def missed_deletion(module: Any) -> Outcome:
         deletion = calls[-1] if calls else None
         after = deletion.n if deletion else 0
         added = [hop.key for hop in it.recorder.hops("queue.add", after=after)]
-        keys = _taken(it)
+        keys = it.taken()
         errors = _failures_of_handlers(it)
         seen = _enqueued(it, foo("b"))
         stateless = _enqueued(it, DeletedFinalStateUnknown("other/c", None))
@@ -146,16 +146,12 @@ def _failures_of_handlers(it: Lab) -> list[str]:
     return [repr(h.last_error) for h in it.informer.statistics().handlers if h.last_error]
 
 
-def _taken(it: Lab) -> list[object]:
-    return [it.queue.get()[0] for _ in range(it.queue.statistics().ready)]
-
-
 def _enqueued(it: Lab, deleted: Any) -> str:
     """Return which keys the handlers enqueue for a deletion, or what they raise."""
     for handler in it.informer.registered:
         if error := _raised(partial(handler.on_delete, deleted)):
             return error
-    return ", ".join(map(str, _taken(it)))
+    return ", ".join(map(str, it.taken()))
 
 
 class _Counting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from clientgo.tools.study.exercises import cache_checks, queue_checks
+from clientgo.tools.study.exercises import cache_checks, loop_checks, queue_checks
 from clientgo.tools.study.exercises.exercise import Exercise
 
 EXERCISES: Final = (
@@ -94,5 +94,42 @@ EXERCISES: Final = (
         "an argument that is called before each key.",
         "docs/concepts/leader-election.md, and at guard in clientgo/workqueue/workers.py",
         queue_checks.two_leaders,
+    ),
+    Exercise(
+        10,
+        "never_synced",
+        "an informer that is never synced",
+        "keep a program from deleting everything because its cache is still empty",
+        "wait_for_cache_sync is true only if everything has synced: a stop ends it too.",
+        "docs/concepts/informer.md, and at clientgo/cache/informer/wait_for_cache_sync.py",
+        loop_checks.never_synced,
+    ),
+    Exercise(
+        11,
+        "blocking_handler",
+        "a handler that blocks",
+        "predict who waits for a handler that does not return",
+        "The cache is updated before handlers are called, and each handler has its own thread.",
+        "docs/concepts/handlers.md, and at clientgo/cache/informer/listener.py",
+        loop_checks.blocking_handler,
+    ),
+    Exercise(
+        12,
+        "status_loop",
+        "a status that triggers itself",
+        "let a controller rest whose status has the time of its last sync",
+        "An update that changes nothing makes no event. A sync that finds nothing to do writes "
+        "nothing.",
+        "docs/concepts/status.md",
+        loop_checks.status_loop,
+    ),
+    Exercise(
+        13,
+        "child_without_owner",
+        "a child without an owner",
+        "let a child name its owner, and its events lead to the owner's key",
+        "clientgo.meta.new_controller_ref makes the reference, get_controller_of reads it.",
+        "docs/concepts/ownership.md",
+        loop_checks.child_without_owner,
     ),
 )

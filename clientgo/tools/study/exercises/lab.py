@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from clientgo.cache import (
+    DoneChecker,
     HandlerFuncs,
     IndexFunc,
     Lister,
@@ -43,11 +44,19 @@ class FooSpec(Model):
     team: str = ""
 
 
+class FooStatus(Model):
+    """How many there are, and when that was written."""
+
+    replicas: int = 0
+    synced_at: float = 0.0
+
+
 @resource(group="exercises.study.example.com", version="v1", plural="foos")
 class Foo(Resource):
     """The kind of the exercises."""
 
     spec: FooSpec = FooSpec()
+    status: FooStatus = FooStatus()
 
 
 def foo(name: str, **spec: Any) -> Foo:
@@ -69,7 +78,18 @@ class LabInformer(SharedIndexInformer[Foo]):
         self.registered = [*self.registered, given[0] or HandlerFuncs(**functions)]
         return registration
 
+    def has_synced(self) -> bool:
+        result = super().has_synced()
+        self.was_asked.set()
+        return result
+
+    def has_synced_checker(self) -> DoneChecker:
+        self.was_asked.set()
+        return super().has_synced_checker()
+
     registered: Sequence[ResourceEventHandler[Foo]] = ()
+    was_asked: threading.Event
+    """Set when a caller wants to know whether the informer has synced."""
 
 
 @uncopyable("it has threads; make one in each process")
@@ -90,6 +110,7 @@ class Lab:
             indexers=indexers,
             delays=BackoffManager(Backoff(duration=0.001)),
         )
+        self.informer.was_asked = threading.Event()
         self.queue: RateLimitingQueue[ObjectName] = RateLimitingQueue(
             ItemExponentialFailureRateLimiter(0.005, 1000.0), name="foos", clock=self.clock
         )
@@ -99,6 +120,7 @@ class Lab:
         self.writes = 0
         self.on_write: Callable[[], object] = int
         self.failures: list[Exception] = []
+        self.damaged: list[str] = []
 
     def write(self, name: str, replicas: int) -> None:
         """Scale what belongs to a Foo. Raises RefusedError while the server refuses writes."""
@@ -108,6 +130,22 @@ class Lab:
             self.refused -= 1
             raise RefusedError("the API server has answered 500")
         self.written[name] = replicas
+
+    def remove(self, name: str) -> None:
+        """Delete what was written for a Foo."""
+        del self.written[name]
+
+    def update(self, changed: Foo) -> None:
+        """Update a Foo: if anything changes, the cache has it and the key is enqueued."""
+        cached = self.foos.namespace(changed.metadata.namespace or "").get(changed.metadata.name)
+        self.clock.step(1.0)
+        if (changed.spec, changed.status) != (cached.spec, cached.status):
+            self.informer.indexer.update(changed)
+            self.queue.add(ObjectName.of(changed))
+
+    def taken(self) -> list[object]:
+        """Take what is listed in the queue."""
+        return [self.queue.get()[0] for _ in range(self.queue.statistics().ready)]
 
     def called(self, key: str, event: str) -> bool:
         """Wait until handlers are called for an event; return False if there is none."""
@@ -138,13 +176,13 @@ class Lab:
             stop.set()
             thread.join()
 
-    def drain(self, sync: Callable[[ObjectName], object]) -> None:
+    def drain(self, sync: Callable[[ObjectName], object], most: int = MOST_SYNCS) -> None:
         """Sync keys until none is listed or waits, as one worker does; step over delays.
 
         A key that fails :data:`MOST_FAILURES` times alike is given up.
         """
         alike: Counter[str] = Counter()
-        for _ in range(MOST_SYNCS):
+        for _ in range(most):
             statistics = self.queue.statistics()
             if not statistics.ready:
                 if statistics.next_due is None:
@@ -163,7 +201,6 @@ class Lab:
                 self.queue.forget(key)
             finally:
                 self.queue.done(key)
-        self.queue.shut_down()
 
     def _step_to(self, due: float) -> None:
         last = self.recorder.hops()[-1].n
