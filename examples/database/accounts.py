@@ -68,7 +68,21 @@ class AccountService(ThreadingHTTPServer):
         self.accounts: dict[str, bytes] = {}
         self.requests: list[str] = []
         self.down = False
-        self.lock = threading.Lock()
+        self._lock = threading.Lock()
+
+    def answer(self, method: str, name: str, body: bytes) -> tuple[int, bytes]:
+        """Do what a request asks for; return the status and the account."""
+        with self._lock:
+            if self.down:
+                return 503, b""
+            if method != "GET":
+                self.requests.append(f"{method} {name}")
+            if method == "PUT":
+                self.accounts[name] = body
+            found = self.accounts.get(name)
+            if method == "DELETE":
+                self.accounts.pop(name, None)
+        return (404, b"") if found is None else (200, found)
 
     @property
     def url(self) -> str:
@@ -92,31 +106,15 @@ class _Handler(BaseHTTPRequestHandler):
     server: AccountService
 
     def do_GET(self) -> None:
-        self._answer()
-
-    def do_PUT(self) -> None:
-        self._answer()
-
-    def do_DELETE(self) -> None:
-        self._answer()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
-        """Log nothing."""
-
-    def _answer(self) -> None:
         name = self.path.rpartition("/")[2]
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        service = self.server
-        with service.lock:
-            found = service.accounts.get(name)
-            if not service.down and self.command == "PUT":
-                service.accounts[name] = found = body
-            elif not service.down and self.command == "DELETE":
-                service.accounts.pop(name, None)
-            if not service.down and self.command != "GET":
-                service.requests.append(f"{self.command} {name}")
-        self.send_response(503 if service.down else 404 if found is None else 200)
-        answer = found or b""
+        status, answer = self.server.answer(self.command, name, body)
+        self.send_response(status)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
+
+    do_PUT = do_DELETE = do_GET  # noqa: N815 - their names there
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
+        """Log nothing."""

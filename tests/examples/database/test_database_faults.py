@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,12 +15,14 @@ from clientgo.api.core_v1 import Secret
 from clientgo.meta import ConflictError, InternalServerError
 from clientgo.operator import Manager
 from clientgo.operator.webhooks import WebhookOptions
+from clientgo.testing import FakeClock
 from clientgo.testing.operator import FakeCluster, assert_stable, eventually, running
+from clientgo.testing.operator.captures import LogCapture, MetricCapture
 from examples.database.accounts import Accounts, AccountService
 from examples.database.api import Database
-from examples.database.dependents import OURS, PASSWORD
+from examples.database.dependents import OURS
 from examples.database.main import new_manager
-from tests.examples.database.scene import NAME, database, servers_ready
+from tests.examples.database.scene import NAME, database, is_ready, password, servers_ready
 
 
 @pytest.fixture
@@ -34,22 +38,6 @@ def operator(service: AccountService) -> Any:
         return new_manager(client, Accounts(service.url), period=0.1, webhook=webhook, **settings)
 
     return make
-
-
-def is_ready(cluster: FakeCluster, replicas: int) -> bool:
-    found = cluster.get(Database, "orders")
-    return (
-        found is not None
-        and found.status.ready_replicas == replicas
-        and found.status.observed_generation == found.metadata.generation
-        and cluster.get(CronJob, "orders") is not None
-    )
-
-
-def password(cluster: FakeCluster) -> bytes:
-    secret = cluster.get(Secret, "orders")
-    assert secret is not None
-    return (secret.data or {})[PASSWORD]
 
 
 @pytest.mark.parametrize(
@@ -98,6 +86,39 @@ def test_a_lost_label_costs_neither_password_nor_account(
 
         assert_stable(cluster, has_label)
         assert (password(cluster), service.accounts[NAME]) == (first, account)
+
+
+def test_an_account_that_goes_is_found_missing_after_a_period(
+    service: AccountService, operator_metrics: MetricCapture, operator_logs: LogCapture
+) -> None:
+    clock = FakeClock(wall=time.time())
+    with FakeCluster(crds=[Database], clock=clock) as cluster:
+        manager = new_manager(
+            cluster.operator_client(),
+            Accounts(service.url),
+            period=3600.0,
+            clock=clock,
+            metrics="0",
+            health="0",
+            metrics_provider=operator_metrics.provider,
+            webhook=WebhookOptions(enabled=False),
+        )
+        with running(manager, cluster):
+            cluster.create(database())
+            assert_stable(cluster, lambda: service.requests == [f"PUT {NAME}"])
+            clock.step(3600.0)
+            assert_stable(cluster, lambda: service.requests == [f"PUT {NAME}"])
+            service.accounts.clear()
+            assert_stable(cluster, lambda: service.requests == [f"PUT {NAME}"])
+
+            def is_repaired() -> bool:
+                clock.step(3600.0)
+                return service.requests == [f"PUT {NAME}"] * 2
+
+            eventually(is_repaired)
+    runs = {"controller": "database", "result": "error"}
+    assert not operator_metrics.value("controller_runtime_reconcile_total", **runs)
+    assert operator_logs.messages(logging.WARNING, resource_name="orders") == []
 
 
 def test_an_outage_of_the_service_delays_the_account_and_the_deletion(

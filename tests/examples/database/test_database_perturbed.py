@@ -43,7 +43,7 @@ def test_a_crash_at_any_write_changes_nothing(service: AccountService) -> None:
         manifests=[*definitions_of([Database]), to_plain(database())],
         beside=_servers,
         normalise=_without_password,
-        perturbations=["crash-before", "crash-after"],
+        perturbations=["crash-after", "stale-restart"],
         quiet=0.3,
         jobs=8,
         progress=False,

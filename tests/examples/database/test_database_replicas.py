@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from clientgo.api.apps_v1 import StatefulSet
-from clientgo.api.batch_v1 import CronJob
 from clientgo.api.coordination_v1 import Lease
 from clientgo.api.core_v1 import Secret
 from clientgo.operator import Context, LeaderElection, Manager, controller
@@ -18,10 +17,11 @@ from clientgo.operator.webhooks import WebhookOptions
 from clientgo.testing.operator import FakeCluster, assert_stable, eventually
 from examples.database.accounts import Accounts, AccountService
 from examples.database.api import Database
-from examples.database.dependents import OURS, PASSWORD, Address, Backups, Password, Servers
+from examples.database.dependents import OURS, Address, Backups, Password, Servers
 from examples.database.main import new_manager
 from examples.database.reconciler import DatabaseReconciler
-from tests.examples.database.scene import NAME, database, servers_ready
+from tests.examples.database.scene import NAME, database, is_ready, password, servers_ready
+from tests.leases import let_lease_end_soon
 
 ELECTION = LeaderElection(id="databases", namespace="default", lease=60, renew=40, retry=0.1)
 RELEASE = "databases.example.com/release"
@@ -62,7 +62,13 @@ class Replicas:
         self._cluster, self._service = cluster, service
         self._running: dict[str, Manager] = {}
 
-    def start(self, name: str, release: type[DatabaseReconciler] = DatabaseReconciler) -> None:
+    def start(
+        self,
+        name: str,
+        release: type[DatabaseReconciler] = DatabaseReconciler,
+        *,
+        releases_lease: bool = True,
+    ) -> None:
         manager = new_manager(
             self._cluster.operator_client(),
             Accounts(self._service.url),
@@ -71,7 +77,7 @@ class Replicas:
             metrics="0",
             health="0",
             webhook=WebhookOptions(enabled=False),
-            leader_election=replace(ELECTION, identity=name),
+            leader_election=replace(ELECTION, identity=name, release_on_cancel=releases_lease),
         )
         manager.start()
         self._running[name] = manager
@@ -96,31 +102,17 @@ def replicas(cluster: FakeCluster, service: AccountService) -> Iterator[Replicas
     replicas.stop_all()
 
 
-def is_ready(cluster: FakeCluster, replicas: int) -> bool:
-    found = cluster.get(Database, "orders")
-    return (
-        found is not None
-        and found.status.ready_replicas == replicas
-        and found.status.observed_generation == found.metadata.generation
-        and cluster.get(CronJob, "orders") is not None
-    )
-
-
-def password(cluster: FakeCluster) -> bytes:
-    secret = cluster.get(Secret, "orders")
-    assert secret is not None
-    return (secret.data or {})[PASSWORD]
-
-
 def release(cluster: FakeCluster) -> str:
     servers = cluster.get(StatefulSet, "orders")
     return servers.metadata.annotations.get(RELEASE, "1") if servers is not None else ""
 
 
+@pytest.mark.parametrize("crashes", [False, True])
 def test_a_standby_takes_over_and_repeats_nothing(
-    cluster: FakeCluster, service: AccountService, replicas: Replicas
+    cluster: FakeCluster, service: AccountService, replicas: Replicas, crashes: bool
 ) -> None:
-    replicas.start("a")
+    """A process that crashes does not release its Lease, so the Lease has to end."""
+    replicas.start("a", releases_lease=not crashes)
     eventually(lambda: replicas.leader() == "a")
     replicas.start("b")
     cluster.create(database())
@@ -130,6 +122,9 @@ def test_a_standby_takes_over_and_repeats_nothing(
 
     cluster.patch(database(), {"spec": {"replicas": 3}})
     replicas.stop("a")
+    if crashes:
+        assert replicas.leader() == "a"
+        let_lease_end_soon(cluster.client(), ELECTION.id)
 
     eventually(lambda: replicas.leader() == "b")
     assert_stable(cluster, lambda: is_ready(cluster, 3))

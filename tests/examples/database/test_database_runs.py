@@ -77,6 +77,12 @@ def test_a_poll_that_shows_another_password_repairs_the_account(service: Account
     assert service.requests == [f"PUT {NAME}"]
 
 
+def test_an_account_that_no_poll_has_seen_is_not_written_again(service: AccountService) -> None:
+    replay(reconciler(service), database(), secondaries={Account: []})
+
+    assert service.requests == [f"PUT {NAME}"]
+
+
 def test_backups_wait_for_a_server(service: AccountService) -> None:
     record = run_once(reconciler(service), database()).succeeded()
 
