@@ -228,11 +228,13 @@ class FakeCluster:
 
     def _sent_to(self, resource: str) -> str:
         actions = [a for a in self._transport.actions() if a.matches(ANY, resource)]
-        sent = Counter(str(a).split(" ")[0] for a in actions)
+        sent = Counter(f"{a.verb}/{a.subresource}" if a.subresource else a.verb for a in actions)
         if not sent:
             return "The operator sent none about this resource"
-        counts = ", ".join(f"{count} {verb}" for verb, count in sent.items())
+        counts = ", ".join(f"{count} {request}" for request, count in sent.items())
         applies = " (an apply is a patch)" if sent["patch"] else ""
+        if sent["patch/status"] + sent["update/status"]:
+            applies += " (status=True is for requests of statuses)"
         return f"The operator sent {counts}{applies}"
 
     def _of(self, kind: type[Any], namespace: str) -> Any:

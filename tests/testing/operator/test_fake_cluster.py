@@ -209,6 +209,31 @@ def test_a_fault_that_met_no_request_fails_the_test_and_says_what_was_sent() -> 
     assert "delete configmaps. The operator sent none about this resource" in second
 
 
+def test_a_fault_for_an_object_that_only_its_status_would_meet_says_so() -> None:
+    """OP-TST-06"""
+
+    @controller(Gadget)
+    class Reporting:
+        def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> Result:
+            obj.status = GadgetStatus(ready=1)
+            return Result.status(obj)
+
+    def is_reported(cluster: FakeCluster) -> bool:
+        (found,) = cluster.all(Gadget)
+        return found.status.ready == 1
+
+    def block() -> None:
+        with FakeCluster(gadget()) as cluster:
+            cluster.fail("patch", Gadget, InternalServerError.of("no"))
+            manager = Manager(cluster.operator_client(), metrics="0")
+            manager.register(Reporting())
+            with running(manager, cluster):
+                eventually(lambda: is_reported(cluster))
+
+    with pytest.raises(AssertionError, match=r"1 patch/status \(status=True is for"):
+        block()
+
+
 def test_a_test_that_fails_says_so_itself() -> None:
     """OP-TST-06: a fault that has met no request then is not reported."""
 
