@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,16 +21,22 @@ NAME = "databases"
 
 
 def new_manager(
-    cluster: Any,
-    accounts: Accounts,
+    cluster: Any = None,
+    accounts: Accounts | None = None,
     *,
     period: float = 30.0,
     reconciler: type[DatabaseReconciler] = DatabaseReconciler,
     **settings: Any,
 ) -> Manager:
-    """Return the operator's manager. ``reconciler`` is that of another release, for tests."""
+    """Return the operator's manager; ``clientgo operator`` and the tests call it too.
+
+    ``ACCOUNTS_URL`` in the environment is the service of ``accounts`` that are not given.
+    ``reconciler`` is that of another release, for tests.
+    """
     manager = Manager(cluster, name=NAME, **settings)
-    databases = reconciler(accounts, period=period)
+    databases = reconciler(
+        accounts or Accounts(os.environ.get("ACCOUNTS_URL", "http://accounts")), period=period
+    )
     manager.register(databases)
     manager.webhook(
         defaulting(databases, Database), validating(databases, Database), DatabaseConverter()
@@ -38,7 +45,7 @@ def new_manager(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run until SIGINT or SIGTERM."""
+    """Run until SIGINT or SIGTERM. ``ENABLE_WEBHOOKS=false`` switches the webhooks off."""
     options = _options(arguments)
     if options.demo:
         from examples.database.demo import demo
@@ -50,7 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     election = LeaderElection(id=f"{NAME}.example.com", namespace=options.leader_election_namespace)
     new_manager(
         load_config(kubeconfig=options.kubeconfig),
-        Accounts(options.accounts),
         webhook=WebhookOptions(cert_dir=options.webhook_certificates),
         leader_election=election if options.leader_elect else None,
     ).run()
@@ -58,9 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m examples.database", description=__doc__)
-    where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--demo", action="store_true", help="run with an embedded API server")
-    where.add_argument("--accounts", metavar="URL", help="the account service")
+    parser.add_argument("--demo", action="store_true", help="run with an embedded API server")
     parser.add_argument("--kubeconfig", metavar="PATH", help="the cluster; default: as kubectl")
     parser.add_argument("--webhook-certificates", metavar="DIR", help="with tls.crt and tls.key")
     parser.add_argument("--leader-elect", action="store_true", help="reconcile only as the leader")
