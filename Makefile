@@ -41,7 +41,7 @@ test: $(STAMP) ## run the whole test suite
 	$(BIN)/python -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
 
 # PYTHONS='python3.12 /opt/python3.14/bin/python3': these instead of all that are found.
-# QUICK=1: the tests of the library's parts, on the Pythons that `make test` did not run on.
+# QUICK=1: the tests of some packages, on the Pythons that `make test` did not run on.
 test-matrix: ## test the library on every CPython found, with the newest and the oldest dependencies
 	$(PYTHON) hack/test_matrix.py
 
