@@ -121,15 +121,16 @@ def test_an_account_that_goes_is_found_missing_after_a_period(
     assert operator_logs.messages(logging.WARNING, resource_name="orders") == []
 
 
-def test_an_outage_of_the_service_delays_the_account_and_the_deletion(
-    cluster: FakeCluster, operator: Any, service: AccountService
+def test_an_outage_of_the_service_delays_the_deletion(
+    cluster: FakeCluster, operator: Any, service: AccountService, operator_logs: LogCapture
 ) -> None:
     with running(operator, cluster):
         cluster.create(database())
         eventually(lambda: is_ready(cluster, 2))
         service.down = True
         cluster.delete(database())
-        eventually(lambda: _is_held(cluster))
+        eventually(lambda: operator_logs.messages(logging.WARNING, resource_name="orders"))
+        assert _is_held(cluster)
         assert list(service.accounts) == [NAME]
         service.down = False
         eventually(lambda: cluster.get(Database, "orders") is None)
