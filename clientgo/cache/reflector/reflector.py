@@ -387,14 +387,14 @@ class Reflector:
         self._news_at = self._clock.monotonic()
 
     def _read(self, state: Watching | StreamingList, stop: threading.Event) -> Event:
-        if self._trace is not None:
-            self._trace.before("watch.read", self._traced_name)
         try:
             events = self._connection.read()
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
             return Failed(error, self._clock.monotonic())
         if not events:
             return self._closed(state, stop)
+        if self._trace is not None:
+            self._trace.before("watch.read", self._traced_name)
         if self._stored is not None and isinstance(state, StreamingList) and state.memory.version:
             events = sharing_unchanged_events(events, self._stored)
         self._health.heard(len(events))

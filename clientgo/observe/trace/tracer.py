@@ -22,8 +22,8 @@ class Tracer:
     def before(self, boundary: str, of: str, key: str) -> None:
         """A component is about to do something; it waits, without a lock, until this returns.
 
-        `boundary` is ``watch.read`` (read the next event), ``fifo.take`` (process the next changes
-        of the cache), ``queue.take`` (hand out the next key) or ``sync``. `key` is empty where it
+        `boundary` is ``watch.read`` (pass on the events of a watch), ``fifo.take`` (take changes
+        into the cache), ``queue.take`` (hand out the next key) or ``sync``. `key` is empty where it
         is not known yet. Only a tracer that overrides this is asked.
         """
 

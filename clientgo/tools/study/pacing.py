@@ -16,8 +16,9 @@ from typing import Final
 
 from clientgo.util.clock import REAL_CLOCK, Clock
 
-IDLE_BOUNDARY: Final = "watch.read"
-"""A reflector is held here last: it has read everything, and there may be nothing to read."""
+ORDER: Final = ("watch.read", "fifo.take", "queue.take", "sync")
+"""The boundaries in the direction in which an event travels. A step chooses the first one, so that
+a worker does not overtake an event that came before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,10 @@ class Held:
     boundary: str
     of: str
     key: str
+
+
+def _place(held: Held) -> int:
+    return ORDER.index(held.boundary) if held.boundary in ORDER else len(ORDER)
 
 
 OnHeld = Callable[[Held, bool], object]
@@ -87,13 +92,13 @@ class Pacing:
     def step(self, number: int | None = None) -> Held | None:
         """Let one held thread pass, and return it; None if no thread is held.
 
-        Without a ``number`` it is the one that waits longest; a reflector that could only look for
-        the next event comes after all others.
+        Without a ``number`` it is the first one in :data:`ORDER`, and there the one that waits
+        longest.
         """
         with self._changed:
             if number is None:
-                order = sorted(self._held.values(), key=lambda h: h.boundary == IDLE_BOUNDARY)
-                number = order[0].number if order else None
+                first = min(self._held.values(), key=_place, default=None)
+                number = first.number if first else None
             held = None if number is None else self._held.pop(number, None)
             self._changed.notify_all()
         return held

@@ -96,14 +96,19 @@ def test_a_step_can_choose_its_thread(threads: Threads) -> None:
     threads.wait_until_passed("b")
 
 
-def test_a_reflector_steps_last_because_there_may_be_nothing_to_read(threads: Threads) -> None:
+def test_an_event_steps_before_the_worker_that_would_overtake_it(threads: Threads) -> None:
     threads.pacing.pause()
-    threads.begin("watch.read", "reflector")
-    threads.begin("sync", "b")
+    for boundary in ("sync", "queue.take", "fifo.take", "watch.read"):
+        threads.begin(boundary, boundary)
 
-    threads.pacing.step()
+    stepped = [threads.pacing.step() for _ in range(4)]
 
-    threads.wait_until_passed("b")
+    assert [held and held.boundary for held in stepped] == [
+        "watch.read",
+        "fifo.take",
+        "queue.take",
+        "sync",
+    ]
 
 
 def test_a_step_without_a_held_thread_does_nothing(threads: Threads) -> None:

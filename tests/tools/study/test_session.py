@@ -158,7 +158,7 @@ def test_an_action_does_what_it_says(
 def test_ten_edits_are_fewer_syncs(session: Session, reader: Reader) -> None:
     session.pace("paused")
     session.act("ten-edits", "default/foo-1")
-    reader.wait_for_hop("study.held", boundary="fifo.take")
+    reader.wait_for_hop("study.held", boundary="watch.read")
     session.pace("running")
     session.act("scale", "default/foo-1")
 

@@ -39,7 +39,7 @@ Study.words = (() => {
   };
 
   const BOUNDARIES = {
-    "watch.read": "before the next event",
+    "watch.read": "before it passes on an event",
     "fifo.take": "before a take from the DeltaFIFO",
     "queue.take": "before a take from the queue",
     sync: "before the sync",
