@@ -266,11 +266,13 @@ class Trial:
                 metadata.pop(key, None)
             objects.delete(name)
             objects.create(plain)
+        self.log.activity()
 
     def touch(self) -> None:
         """Change the user's objects and restore them, so that they cause syncs."""
         for resource, namespace, name in self._created:
             _touch(self.client.resource(resource).namespace(namespace), name)
+        self.log.activity()  # the controller has something to do, but has not begun
 
     def take_leases(self) -> None:
         """Hold every Lease that the controller has, for ever."""
