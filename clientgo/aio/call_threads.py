@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
 from clientgo.util.copies import CopyableError, uncopyable
-from clientgo.util.process import SupervisedThread, ThreadStartError, refuse_in_child
+from clientgo.util.process import SupervisedThread, ThreadStartError, join_threads, refuse_in_child
 from clientgo.util.wait import StopEvent, call_when_set
 
 T = TypeVar("T")
@@ -116,9 +116,7 @@ class CallThreads:
             self._changed.notify_all()
         for future, _ in waiting:
             future.cancel()
-        for thread in self._threads:
-            thread.join(timeout)
-        return [thread.name for thread in self._threads if thread.is_alive()]
+        return join_threads(self._threads, timeout)
 
     def _work(self) -> None:
         while True:

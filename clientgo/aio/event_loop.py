@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
@@ -24,7 +23,7 @@ from clientgo.aio.call_threads import (
 )
 from clientgo.aio.watchdog import LoopWatchdog
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread, refuse_in_child
+from clientgo.util.process import SupervisedThread, deadline_after, refuse_in_child, time_left
 from clientgo.util.wait import Registration, call_when_set
 
 T = TypeVar("T")
@@ -150,16 +149,12 @@ class EventLoop:
             loop, thread, watchdog = self._loop, self._thread, self._watchdog
         if loop is None or thread is None or watchdog is None:
             return []
-        deadline = None if timeout is None else time.monotonic() + timeout
-
-        def left() -> float | None:
-            return None if deadline is None else max(deadline - time.monotonic(), 0.0)
-
+        deadline = deadline_after(timeout)
         with suppress(RuntimeError):  # it has ended already
             loop.call_soon_threadsafe(loop.stop)
-        thread.join(left())
-        watchdog.stop(left())
-        alive = self.calls.stop(left())
+        thread.join(time_left(deadline))
+        watchdog.stop(time_left(deadline))
+        alive = self.calls.stop(time_left(deadline))
         return [thread.name, *alive] if thread.is_alive() else alive
 
     def _running(self) -> tuple[asyncio.AbstractEventLoop, LoopWatchdog]:

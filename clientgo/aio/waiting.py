@@ -20,7 +20,7 @@ from clientgo import cache
 from clientgo.aio.call_threads import CallThreads, CoroutineCancelledError
 from clientgo.cache import SyncResult
 from clientgo.cache.informer.wait_for_cache_sync import WaitedFor
-from clientgo.informers import DynamicInformerFactory, SharedInformerFactory
+from clientgo.informers import InformerFactory
 from clientgo.util.wait import call_when_set
 
 P = ParamSpec("P")
@@ -99,9 +99,7 @@ async def wait_for_cache_sync(
 
 
 @asynccontextmanager
-async def running(
-    factory: SharedInformerFactory | DynamicInformerFactory, stop: threading.Event
-) -> AsyncGenerator[None]:
+async def running(factory: InformerFactory[Any], stop: threading.Event) -> AsyncGenerator[None]:
     """Start the informers of a factory; at the end stop them, and wait for their threads.
 
     The loop runs meanwhile, so handlers that wait for it can end.

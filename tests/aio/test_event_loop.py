@@ -7,6 +7,7 @@ import inspect
 import logging
 import queue
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import NamedTuple
@@ -128,6 +129,19 @@ def test_calls_that_wait_are_cancelled_at_the_stop() -> None:
     assert stopping.result() == []
     assert first.done()
     assert threads.submit(lambda: None).cancelled()
+
+
+def test_a_stop_waits_once_for_all_calls_that_do_not_end() -> None:
+    threads, hold, busy = CallThreads("test", 8), threading.Event(), threading.Semaphore(0)
+    for _ in range(8):
+        threads.submit(lambda: (busy.release(), hold.wait(60)))
+    for _ in range(8):
+        assert busy.acquire(timeout=30)
+    began = time.monotonic()
+    assert len(threads.stop(0.2)) == 8
+    assert time.monotonic() - began < 1.2
+    hold.set()
+    assert threads.stop() == []
 
 
 class WatchedLoop(NamedTuple):

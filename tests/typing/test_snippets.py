@@ -15,12 +15,14 @@ import pytest
 
 HEADER = """
 from datetime import datetime
+from threading import Event
 from typing import Any, assert_type
 
-from clientgo.aio import AsyncClient, AsyncResourceClient, blocking, keys
+from clientgo.aio import AsyncClient, AsyncResourceClient, blocking, keys, running
 from clientgo.api.core_v1 import ConfigMap, Secret
 from clientgo.cache import SharedIndexInformer
 from clientgo.client import Client, ResourceListWatch
+from clientgo.informers import MetadataInformerFactory, SharedInformerFactory
 from clientgo.observe.metrics import Counter, set_default_provider
 from clientgo.observe.metrics.prometheus import PrometheusProvider
 from clientgo.observe.metrics.names import WORKQUEUE_ADDS
@@ -103,6 +105,13 @@ ACCEPTED = {
 
         def use() -> None:
             assert_type(blocking(added)(Page(spec=PageSpec(html=""))), int)
+    """,
+    "a coroutine runs every factory of informers": """
+        async def main(stop: Event) -> None:
+            async with running(SharedInformerFactory(client), stop):
+                pass
+            async with running(MetadataInformerFactory(client), stop):
+                pass
     """,
     "a header has datetimes and managers": """
         metadata = ConfigMap().metadata

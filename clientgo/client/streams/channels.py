@@ -219,7 +219,7 @@ class ChannelStream:
         self._channels.abort()
 
     def close(self) -> None:
-        """Close the stream. No other call may run; :meth:`stop` ends them."""
+        """Close the stream. A call of another thread should have ended; :meth:`stop` ends it."""
         self._channels.close()
 
     def __enter__(self) -> Self:

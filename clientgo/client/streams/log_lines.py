@@ -50,7 +50,7 @@ class LogLines:
         self._answer.abort()
 
     def close(self) -> None:
-        """Close the connection. Idempotent."""
+        """Close the connection, from any thread. Idempotent."""
         self._ended = True
         self._answer.close()
 

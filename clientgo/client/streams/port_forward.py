@@ -182,6 +182,8 @@ class PortForward:
                     name=f"{threading.current_thread().name}-sender",
                     then="its connection ends",
                 )
+                # A client that does not read what came must not hold up the end.
+                registration = call_when_set(self._stop, lambda: _shut_down(client))
                 try:
                     while data := stream.receive():
                         client.sendall(data)
@@ -190,6 +192,7 @@ class PortForward:
                     _shut_down(client)
                     stream.stop()
                     sender.join()
+                    registration.cancel()
         except RequestStoppedError as error:
             _log.debug("%s", error)
         except (TransportError, StatusError, OSError) as error:

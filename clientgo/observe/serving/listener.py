@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from clientgo.observe.serving.connection import Connection, Service
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, join_threads
 
 _log = logging.getLogger("clientgo.observe.serving")
 
@@ -94,10 +94,10 @@ class Listener:
                 sock.close()
             raise
 
-    def stop(self, timeout: float | None = None) -> list[threading.Thread]:
+    def stop(self, timeout: float | None = None) -> list[str]:
         """Stop; wait for requests in progress, ``timeout`` seconds at most. Idempotent.
 
-        Returns the threads that still run.
+        Returns the names of threads that still run.
         """
         self._stopping.set()
         self._wakeup.close()
@@ -109,10 +109,7 @@ class Listener:
         for client in clients.values():
             # Ends the wait for a request, and not the sending of an answer.
             _shut_down(client.sock, socket.SHUT_RD)
-        deadline = None if timeout is None else time.monotonic() + timeout
-        for thread in clients:
-            thread.join(None if deadline is None else max(deadline - time.monotonic(), 0))
-        return [thread for thread in clients if thread.is_alive()]
+        return join_threads(clients, timeout)
 
     # In the thread that accepts
 

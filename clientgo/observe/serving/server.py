@@ -91,7 +91,7 @@ class Server:
         Returns the names of threads that still run after ``timeout`` seconds.
         """
         listener, self._listener = self._listener, None
-        return [] if listener is None else [thread.name for thread in listener.stop(timeout)]
+        return [] if listener is None else listener.stop(timeout)
 
     def __enter__(self) -> Self:
         self.start()

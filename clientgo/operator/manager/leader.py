@@ -42,7 +42,7 @@ from clientgo.operator.manager.config import LeaderElection
 from clientgo.record import SeriesRecorder
 from clientgo.rest import TransportError
 from clientgo.util.clock import Clock
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, join_threads
 
 _log = logging.getLogger("clientgo.operator.manager")
 
@@ -117,10 +117,8 @@ class Leader:
         that are still alive.
         """
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout)
-            if self._thread.is_alive():
-                return [self._thread.name]
+        if self._thread is not None and (alive := join_threads([self._thread], timeout)):
+            return alive
         if self._lock is not None:
             self._lock.close()
         return []

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from enum import Enum
@@ -24,7 +23,13 @@ from clientgo.operator.errors import (
     ManagerStoppedError,
     ShutdownTimeoutError,
 )
-from clientgo.util.process import SupervisedThread, ThreadStartError, start_threads
+from clientgo.util.process import (
+    SupervisedThread,
+    ThreadStartError,
+    join_threads,
+    start_threads,
+    time_left,
+)
 from clientgo.util.wait import StopEvent, call_when_set, stop_on_signals
 
 _log = logging.getLogger("clientgo.operator.manager")
@@ -182,8 +187,7 @@ def within(deadline: float | None, name: str, step: Callable[[], object]) -> lis
         _log.warning("%s; the step of the stop has no time limit", error)
         step()
         return []
-    thread.join(None if deadline is None else max(deadline - time.monotonic(), 0.0))
-    return [name] if thread.is_alive() else []
+    return join_threads([thread], time_left(deadline))
 
 
 class RunnableGroup:
@@ -221,12 +225,9 @@ class RunnableGroup:
     def stop(self, timeout: float | None) -> list[str]:
         """Stop them and wait; returns the names of threads that are still alive after so long."""
         self.stop_event.set()
-        deadline = None if timeout is None else time.monotonic() + timeout
         with self._lock:
             threads = [t for t in self._threads if t is not threading.current_thread()]
-        for thread in threads:
-            thread.join(None if deadline is None else max(deadline - time.monotonic(), 0.0))
-        return [thread.name for thread in threads if thread.is_alive()]
+        return join_threads(threads, timeout)
 
     def _thread(self, name: str, run: RunFunction) -> SupervisedThread:
         def work() -> None:

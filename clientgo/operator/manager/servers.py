@@ -27,6 +27,7 @@ from clientgo.operator.manager.metrics_access import MetricsAccess, tls_of
 from clientgo.operator.manager.registry import ManagerHealth
 from clientgo.operator.webhooks import RunCoroutine, WebhookOptions, Webhooks, WebhookServer
 from clientgo.util.clock import Clock
+from clientgo.util.process import deadline_after, time_left
 
 METRICS_PATH: Final = "/metrics"
 
@@ -161,8 +162,10 @@ class Servers:
         server = self._webhook_server
         if server is None:
             return []
+        deadline = deadline_after(timeout)
         alive = [] if self._keepers is None else self._keepers.stop(timeout)
-        return alive + (server.stop() if timeout is None else server.stop(timeout))
+        left = time_left(deadline)
+        return alive + (server.stop() if left is None else server.stop(left))
 
     def stop(self) -> None:
         """Stop the other servers; block until requests in progress are answered. Idempotent."""

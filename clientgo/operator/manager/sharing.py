@@ -14,7 +14,7 @@ from clientgo.operator.controller import Controller
 from clientgo.operator.manager.config import LeaderElection
 from clientgo.sharding import Ownership, ShardMember, shard_member
 from clientgo.util.clock import Clock
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, join_threads
 
 
 class SharedWork:
@@ -59,10 +59,7 @@ class SharedWork:
     def stop(self, timeout: float | None) -> list[str]:
         """Give up all shards; return the names of threads that are still alive."""
         self._stop.set()
-        if self._thread is None:
-            return []
-        self._thread.join(timeout)
-        return [self._thread.name] if self._thread.is_alive() else []
+        return [] if self._thread is None else join_threads([self._thread], timeout)
 
     def _acquired(self, shards: frozenset[int]) -> None:
         for controller in self._controllers():

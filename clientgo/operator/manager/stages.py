@@ -29,6 +29,7 @@ from clientgo.operator.manager.life_cycle import RunnableGroup, within
 from clientgo.operator.manager.registry import ControllerRegistry, ManagerHealth
 from clientgo.operator.manager.servers import Servers
 from clientgo.operator.metrics import BeforeScrape
+from clientgo.util.process import deadline_after, time_left
 
 if TYPE_CHECKING:
     from clientgo.operator.manager.sharing import SharedWork
@@ -107,12 +108,12 @@ class Stages:
 
         With 0 nothing is waited for, and nothing named. None is no limit.
         """
-        deadline = None if grace is None else time.monotonic() + grace
+        deadline = deadline_after(grace)
         controllers = self.registry.all()
-        alive = self.always.stop(_left(deadline))
-        leader = [] if self.leader is None else self.leader.stop(_left(deadline))
-        work = self._stop_leading(_left(deadline)) + _stop_workers(controllers, _left(deadline))
-        alive += [] if self.sharing is None else self.sharing.stop(_left(deadline))
+        alive = self.always.stop(time_left(deadline))
+        leader = [] if self.leader is None else self.leader.stop(time_left(deadline))
+        work = self._stop_leading(time_left(deadline)) + _stop_workers(controllers, deadline)
+        alive += [] if self.sharing is None else self.sharing.stop(time_left(deadline))
         # A leader waits for its work: it is not what has to be found.
         alive += work or leader
         if deadline is not None and grace:
@@ -123,9 +124,9 @@ class Stages:
         alive += within(deadline, "caches", self.cache.stop)
         for cluster in self.clusters:
             alive += within(deadline, f"cluster-{cluster.name}", cluster.stop)
-        alive += self.servers.stop_webhooks(_left(deadline))
+        alive += self.servers.stop_webhooks(time_left(deadline))
         alive += within(deadline, "http-servers", self.servers.stop)
-        alive += self.stop_event_loop(_left(deadline))
+        alive += self.stop_event_loop(time_left(deadline))
         alive += within(deadline, "events", self.events.shutdown)
         if self.config.close_client_on_stop:
             self.client.close()
@@ -182,7 +183,8 @@ class Stages:
 
     def _stop_leading(self, timeout: float | None) -> list[str]:
         self.leading.stop_event.set()
-        return _stop_workers(self.led(), timeout) + self.leading.stop(timeout)
+        deadline = deadline_after(timeout)
+        return _stop_workers(self.led(), deadline) + self.leading.stop(time_left(deadline))
 
 
 def _start_sources(controllers: Iterable[Controller[Any]], stop: threading.Event) -> None:
@@ -194,15 +196,10 @@ def _start_sources(controllers: Iterable[Controller[Any]], stop: threading.Event
         controller.wait_synced(controller.config.cache_sync_timeout, stop)
 
 
-def _stop_workers(controllers: list[Controller[Any]], timeout: float | None) -> list[str]:
-    deadline = None if timeout is None else time.monotonic() + timeout
+def _stop_workers(controllers: list[Controller[Any]], deadline: float | None) -> list[str]:
     for controller in controllers:
         controller.begin_stop()
     alive: list[str] = []
     for controller in controllers:
-        alive += controller.stop_workers(_left(deadline))
+        alive += controller.stop_workers(time_left(deadline))
     return alive
-
-
-def _left(deadline: float | None) -> float | None:
-    return None if deadline is None else max(deadline - time.monotonic(), 0.0)

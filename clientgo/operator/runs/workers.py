@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import contextvars
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Final, Protocol, TypeAlias
 
 from clientgo.operator.runs.run import Run
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread, start_threads
+from clientgo.util.process import (
+    SupervisedThread,
+    deadline_after,
+    join_threads,
+    start_threads,
+    time_left,
+)
 
 _MOST_NAMED: Final = 10
 
@@ -56,10 +61,7 @@ class Workers(ABC):
 
     def stop(self, timeout: float | None) -> list[str]:
         """Wait for current runs, for so many seconds; return the names of what did not end."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        for thread in self._threads:
-            thread.join(left_until(deadline))
-        return [thread.name for thread in self._threads if thread.is_alive()]
+        return join_threads(self._threads, timeout)
 
     def are_alive(self) -> bool:
         return all(thread.is_alive() for thread in self._threads)
@@ -99,11 +101,11 @@ class AsyncWorkers(Workers):
         self._all_ended = threading.Condition()
 
     def stop(self, timeout: float | None) -> list[str]:
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = deadline_after(timeout)
         self._free.release(len(self._threads))  # so that none waits for the end of a run
         alive = super().stop(timeout)
         with self._all_ended:
-            self._all_ended.wait_for(lambda: not self._begun, left_until(deadline))
+            self._all_ended.wait_for(lambda: not self._begun, time_left(deadline))
             keys = sorted(run.key for run in self._begun)
         return alive + [f"{self._runs.name} {key}" for key in keys[:_MOST_NAMED]]
 
@@ -129,8 +131,3 @@ class AsyncWorkers(Workers):
                 self._begun.discard(run)
                 self._all_ended.notify_all()
             self._free.release()
-
-
-def left_until(deadline: float | None) -> float | None:
-    """Return the seconds until an instant of the real monotonic clock."""
-    return None if deadline is None else max(deadline - time.monotonic(), 0.0)

@@ -16,7 +16,6 @@ import socket
 import ssl
 import tempfile
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -55,7 +54,7 @@ from clientgo.operator.webhooks.handlers import HandlerChain
 from clientgo.operator.webhooks.manifest import WebhookManifest
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, deadline_after, join_threads, time_left
 
 CertificateSource = Literal["dir", "self", "cert-manager"]
 """Files that are put there, certificates that the operator makes, or those of cert-manager."""
@@ -211,12 +210,9 @@ class WebhookServer:
         if self._server is None:
             return []
         self._stop.set()
-        deadline = time.monotonic() + timeout
+        deadline = deadline_after(timeout)
         alive = self._server.stop(timeout)
-        for thread in (self._rereader, *self._calls.threads()):
-            thread.join(max(deadline - time.monotonic(), 0))
-            if thread.is_alive():
-                alive.append(thread.name)
+        alive += join_threads([self._rereader, *self._calls.threads()], time_left(deadline))
         endpoints, self._endpoints = self._endpoints, []
         for endpoint in endpoints:
             endpoint.remove()

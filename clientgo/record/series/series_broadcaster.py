@@ -109,8 +109,9 @@ class SeriesBroadcaster(Broadcaster[Event]):
             self._writes.offer(to_write)
 
     def shutdown(self, timeout: float = 5.0) -> None:
+        deadline = self._clock.monotonic() + timeout
         super().shutdown(timeout)
-        self._upkeep.join(timeout)
+        self._upkeep.join(max(deadline - self._clock.monotonic(), 0.0))
 
     def statistics(self) -> SeriesStatistics:
         queues = [queue.statistics() for queue in self._queues]

@@ -79,7 +79,7 @@ class Answer(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what the answer holds. Idempotent; waits for a read in another thread."""
+        """Give back what the answer holds; end a blocked read of another thread. Idempotent."""
 
     def __enter__(self) -> Self:
         return self

@@ -106,10 +106,11 @@ class HTTPAnswer(Answer):
         self._in_flight.abort()
 
     def close(self) -> None:
+        if not self._body.ended or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
+            self._in_flight.abort()  # the close would wait for a read in another thread
         if not self._in_flight.release():
             return
-        is_http = self.status != HTTPStatus.SWITCHING_PROTOCOLS
-        if self._body.ended and is_http and not self._in_flight.aborted:
+        if not self._in_flight.aborted:
             self._raw.close()
         else:
             self._response.close()

@@ -2,6 +2,7 @@
 
 - `SupervisedThread`: a thread that cannot end by an exception without a log line and a count;
 - `start_threads`: all of them or none; `ThreadStartError`: the system has refused one;
+- `join_threads`: wait for all of them; `deadline_after`, `time_left`: one limit for several waits;
 - `renew_in_child`, `refuse_in_child`, `call_in_child`: what happens in a forked child process;
 - `files_left`, `raise_file_limit`: how many files it may open;
 - `cpu_time_limit`: processor time for a piece of work that checks it itself;
@@ -28,8 +29,11 @@ from clientgo.util.process.threads import (
     SupervisedThread,
     ThreadStartError,
     crash_handlers,
+    deadline_after,
+    join_threads,
     run_with_threads,
     start_threads,
+    time_left,
 )
 
 __all__ = [
@@ -38,6 +42,9 @@ __all__ = [
     "crash_handlers",
     "run_with_threads",
     "start_threads",
+    "join_threads",
+    "deadline_after",
+    "time_left",
     "ForkedProcessError",
     "call_in_child",
     "generation",

@@ -12,7 +12,8 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Self
 
 from clientgo.util.copies import CopyableError, uncopyable
@@ -132,6 +133,27 @@ def start_threads(threads: Sequence[SupervisedThread]) -> None:
         if not gate.may_pass:
             for thread in started:
                 thread.join()
+
+
+def deadline_after(timeout: float | None) -> float | None:
+    """Return the instant ``timeout`` seconds from now on the monotonic clock; None for no limit."""
+    return None if timeout is None else time.monotonic() + timeout
+
+
+def time_left(deadline: float | None) -> float | None:
+    """Return the seconds until a deadline of :func:`deadline_after`, 0 when it has passed."""
+    return None if deadline is None else max(deadline - time.monotonic(), 0.0)
+
+
+def join_threads(threads: Iterable[threading.Thread], timeout: float | None = None) -> list[str]:
+    """Wait until all threads have ended, ``timeout`` seconds at most for all of them together.
+
+    Return the names of those that still run.
+    """
+    threads, deadline = list(threads), deadline_after(timeout)
+    for thread in threads:
+        thread.join(time_left(deadline))
+    return [thread.name for thread in threads if thread.is_alive()]
 
 
 def run_with_threads(run: Callable[[threading.Event], object], stop: threading.Event) -> None:

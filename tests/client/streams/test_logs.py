@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import threading
+from queue import Queue
 
 import pytest
 
@@ -102,6 +103,18 @@ def test_a_stop_from_another_thread_ends_the_iteration(pods: Pods) -> None:
             else:
                 lines.stop()
             assert reading.result() == []
+
+
+def test_a_close_from_another_thread_ends_the_iteration(
+    server: EmbeddedAPIServer, pods: Pods
+) -> None:
+    """STM-05."""
+    lines = pods.logs("web-0", follow=True, tail_lines=1)
+    seen: Queue[str] = Queue()
+    reading = Background(lambda: [seen.put(line) for line in lines])
+    seen.get(timeout=60)
+    Background(lines.close).result(timeout=30)
+    reading.result()
 
 
 def test_a_log_in_which_nothing_is_written_ends_with_the_timeout(pods: Pods) -> None:

@@ -227,6 +227,26 @@ def test_a_stop_ends_all_connections_and_threads(pods: Pods, how: str) -> None:
         socket.create_connection(address)
 
 
+def test_a_client_that_reads_nothing_does_not_hold_up_the_end(
+    server: EmbeddedAPIServer, pods: Pods
+) -> None:
+    """STM-05."""
+    written = threading.Semaphore(0)
+
+    def program(connection: PodConnection) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            while True:
+                connection.write(bytes(100_000))
+                written.release()
+
+    server.provide_programs(PodPrograms(port=program))
+    forward = pods.port_forward("web-0", 80)
+    with socket.create_connection((forward.host, forward.local_port)):
+        while written.acquire(timeout=0.3):
+            pass  # until the buffers on the way are full
+        Background(forward.close).result(timeout=30)
+
+
 def test_a_stop_ends_a_handshake_that_waits(scripted: ScriptedServer, scripted_pods: Pods) -> None:
     gate = scripted.gate()
     scripted.on(PORT, gate.hold())

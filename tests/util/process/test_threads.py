@@ -6,12 +6,14 @@ import ast
 import logging
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import clientgo
 from clientgo.observe.metrics import default_provider, names, set_default_provider
-from clientgo.util.process import SupervisedThread, ThreadStartError, start_threads
+from clientgo.util import process
+from clientgo.util.process import SupervisedThread, ThreadStartError, join_threads, start_threads
 from tests.observe.metrics.recording import RecordingProvider
 from tests.threads import refused_threads
 
@@ -110,6 +112,26 @@ def test_a_thread_that_the_system_refuses_can_be_started_later(
     thread.start()
     thread.join()
     assert ran.is_set()
+
+
+def test_threads_that_do_not_end_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+
+    class Stuck(SupervisedThread):
+        def __init__(self, name: str) -> None:
+            super().__init__(lambda: None, name=name, then="nothing")
+
+        def join(self, timeout: float | None = None) -> None:
+            nonlocal now
+            assert timeout is not None
+            now += min(timeout, 3.0)
+
+        def is_alive(self) -> bool:
+            return True
+
+    monkeypatch.setattr(process.threads, "time", SimpleNamespace(monotonic=lambda: now))
+    assert join_threads(map(Stuck, ["a", "b", "c"]), 5.0) == ["a", "b", "c"]
+    assert now == 105.0
 
 
 def test_a_thread_is_started_once() -> None:
