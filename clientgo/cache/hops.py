@@ -1,12 +1,13 @@
 """The hops of an event on its way through a cache, for a tracer.
 
-All but :func:`trace_queue` are called after the fact, in the thread of the trace.
+All but :func:`trace_queue` and :class:`TracedIndexer` are called after the fact, in the thread of
+the trace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from clientgo.cache.store.changes import (
     WHOLE_STORE_TYPES,
@@ -15,9 +16,12 @@ from clientgo.cache.store.changes import (
     DeltaType,
     Replacement,
 )
+from clientgo.cache.store.indexer import Indexer, ViewedIndexer
 from clientgo.cache.store.keys import deletion_handling_meta_namespace_key, key_for_report
 from clientgo.meta import EventType, WatchEvent
 from clientgo.observe.trace import Described, Trace
+
+T = TypeVar("T")
 
 # The reflector
 
@@ -108,6 +112,34 @@ def _action(kind: DeltaType, before: object) -> str:
     if kind is DeltaType.DELETED:
         return "delete"
     return "add" if before is None else "update"
+
+
+class TracedIndexer(ViewedIndexer[T]):
+    """The content of an informer's indexer, for its users: each read of a key is a hop.
+
+    The informer itself reads ``stored``. An indexer that is not traced does not know of traces.
+    """
+
+    def __init__(
+        self, stored: Indexer[Any], view: Callable[[Any], T], name: str, trace: Trace
+    ) -> None:
+        super().__init__(stored, view)
+        self._name = name
+        self._trace = trace
+
+    def get(self, obj: Any) -> T | None:
+        return self.get_by_key(self._key_of(obj))
+
+    def get_by_key(self, key: str) -> T | None:
+        found = self._storage.get(key)
+        missing: dict[str, Any] = {"missing": True} if found is None else {}
+        self._trace.note("cache.get", self._name, key, found, **missing)
+        return self._viewed(found)
+
+
+def as_stored(obj: Any) -> Any:
+    """Return an object: the view of an indexer that has no other."""
+    return obj
 
 
 def called(handler: str, event: str, obj: Any) -> Iterator[Described]:

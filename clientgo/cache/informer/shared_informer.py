@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar, Unpack
 
+from clientgo.cache.hops import TracedIndexer, as_stored
 from clientgo.cache.informer.controller import DELTA_FIFO, Controller, DeltaProcessor, QueueChoice
 from clientgo.cache.informer.handlers import (
     HandlerFuncs,
@@ -152,9 +153,8 @@ class SharedIndexInformer(Generic[T]):
             indexers=indexers, tracks_resource_version=queue.keeps_order
         )
         self._view = view
-        self.indexer: Final[Indexer[T]] = (
-            self._store if view is None else ViewedIndexer(self._store, view)
-        )
+        self._trace = active_trace()
+        self.indexer: Final[Indexer[T]] = self._indexer_for_users()
         self._lister_watcher = lister_watcher
         self._expected = expected
         self._description = description or self.name
@@ -176,7 +176,6 @@ class SharedIndexInformer(Generic[T]):
             split_recreated=split_recreated,
             name=self.name,
         )
-        self._trace = active_trace()
         self._synced = DoneChecker(self.name, Latch())
         self._numbers = itertools.count(1)
 
@@ -194,6 +193,12 @@ class SharedIndexInformer(Generic[T]):
         )
         for indexer in {self._store, self.indexer}:
             indexer.refuse_in_child(f"the cache of informer {self.name}", advice=advice)
+
+    def _indexer_for_users(self) -> Indexer[T]:
+        if self._trace is not None:
+            view = as_stored if self._view is None else self._view
+            return TracedIndexer(self._store, view, self.name, self._trace)
+        return self._store if self._view is None else ViewedIndexer(self._store, self._view)
 
     # Running
 

@@ -4,7 +4,7 @@
 
     API server ─► watch.event ─► fifo.append ─► fifo.pop ─► index.update ─► handler.call
                                                                                │
-    API server ◄─ request.sent ◄─ sync.start ◄─ queue.get ◄────────────── queue.add
+    API server ◄─ request.sent ◄─ cache.get ◄─ sync.start ◄─ queue.get ◄─ queue.add
 
 Nothing is traced until a tracer is set; then only what is made afterwards is traced::
 

@@ -25,6 +25,7 @@ HOPS: Final[dict[str, str]] = {
     "queue.add_rate_limited": "a key failed or must wait, and gets its back-off (delay, failures)",
     "queue.get": "a worker took the key",
     "sync.start": "the sync of the key begins",
+    "cache.get": "the cache was asked for a key (missing: true if it does not have it)",
     "event.recorded": "an event was reported (reason, message)",
     "sync.end": "it has ended (error, empty if there is none; not_ready, if it must wait; seconds)",
     "queue.forget": "the failures of the key are forgotten",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -100,6 +102,36 @@ def test_a_resync_is_a_handler_call_of_its_own() -> None:
 
     resynced = recorder.hops("fifo.append", key="ns/a")[-1]
     assert resynced.details == {"delta": "Sync"}
+
+
+@pytest.mark.parametrize("view", [None, lambda obj: obj.metadata])
+def test_each_read_of_a_key_is_a_hop_of_its_reader(view: Callable[[Any], Any] | None) -> None:
+    source, recorder = FakeSource([foo("a"), foo("b")]), Recorder()
+    with tracing(recorder):
+        informer = SharedIndexInformer[Any](source, name="foos", view=view, delays=no_delays())
+        informer.add_event_handler(on_add=id, on_update=lambda old, new: None)
+        with running(informer):
+            recorder.wait_for(handled("ns/b", "add"))
+            source.update(foo("a"))
+            recorder.wait_for(handled("ns/a", "update"))
+            found = informer.indexer.get_by_key("ns/a")
+            assert informer.indexer.get(foo("b")) is informer.indexer.get_by_key("ns/b")
+            missing = informer.indexer.get_by_key("ns/gone")
+
+    stored = informer.indexer.list()
+    assert (found in stored, missing) == (True, None)
+    reads = recorder.hops("cache.get")
+    assert [(hop.of, hop.key, hop.version, hop.details) for hop in reads] == [
+        ("foos", "ns/a", "3", {}),
+        ("foos", "ns/b", "2", {}),
+        ("foos", "ns/b", "2", {}),
+        ("foos", "ns/gone", "", {"missing": True}),
+    ]
+    assert {hop.thread for hop in reads} == {threading.current_thread().name}
+
+
+def test_an_informer_that_is_not_traced_has_a_plain_indexer() -> None:
+    assert type(informer_of(FakeSource()).indexer) is Indexer
 
 
 def test_many_changes_of_a_key_are_taken_together() -> None:

@@ -48,7 +48,9 @@ def test_a_foo_passes_every_hop_in_order(recorder: Recorder) -> None:
     of_its_own = [
         hop.hop
         for hop in first_sync
-        if hop.version not in later and hop.details.get("outcome", "new") == "new"
+        if hop.version not in later
+        and hop.details.get("outcome", "new") == "new"
+        and (hop.hop != "cache.get" or "worker" in hop.thread)  # a handler reads it too
     ]
 
     assert of_its_own == [
@@ -60,6 +62,7 @@ def test_a_foo_passes_every_hop_in_order(recorder: Recorder) -> None:
         "queue.add",
         "queue.get",
         "sync.start",
+        "cache.get",
         "request.sent",  # the Deployment
         "request.answered",
         "request.sent",  # the status
@@ -93,7 +96,8 @@ def test_each_hop_has_its_thread_version_and_details(recorder: Recorder) -> None
 
 
 def test_the_deployment_that_is_created_wakes_its_foo(recorder: Recorder) -> None:
-    deployment = [hop.hop for hop in recorder.hops(key=KEY, of="Deployment")]
+    hops = recorder.hops(key=KEY, of="Deployment")
+    deployment = [hop.hop for hop in hops if hop.hop != "cache.get"]
 
     assert deployment[:5] == [
         "watch.event",
