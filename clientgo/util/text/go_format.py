@@ -14,6 +14,8 @@ from decimal import Decimal
 from typing import Any
 
 _FIRST_LARGE_EXPONENT = 6  # from this exponent on, %v uses scientific notation
+_FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF
+"""Lone surrogates for bytes that are no UTF-8; see `percent_encoding`."""
 _ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
@@ -41,8 +43,8 @@ def _quote_char(char: str) -> str:
     if char.isprintable():
         return char
     code = ord(char)
-    if code < 0x80:
-        return f"\\x{code:02x}"
+    if code < 0x80 or _FIRST_BYTE <= code <= _LAST_BYTE:
+        return f"\\x{code & 0xFF:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 

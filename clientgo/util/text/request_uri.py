@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from ipaddress import IPv6Address
-from urllib.parse import quote, unquote, unquote_plus
+from urllib.parse import unquote, unquote_plus
 
 from clientgo.util.copies import CopyableError
+from clientgo.util.text.percent_encoding import escape, unescape
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -27,7 +28,6 @@ _BAD_IN_ZONE = re.compile(r"[\x00-\x20#%/?@\\^`{|}]")
 _USER = re.compile(r"[A-Za-z0-9._:~!$&'()*+,;=%@-]*")
 _PORT = re.compile(r"(:[0-9]*)?")
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9_.~!$&'()*+,;=:@/\[\]%-]*")
-_KEPT_IN_PATH = "$&+,/:;=@"
 
 
 class RequestURIError(CopyableError, ValueError):
@@ -64,7 +64,7 @@ class RequestURI:
         """The path as written, if all that must be is escaped; else escaped again."""
         if _PLAIN_PATH.fullmatch(self.path):
             return self.path
-        return quote(unquote(self.path, "utf-8", "surrogateescape"), _KEPT_IN_PATH)
+        return escape(unescape(self.path))
 
     @property
     def parameters(self) -> dict[str, list[str]]:

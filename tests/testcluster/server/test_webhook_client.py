@@ -104,6 +104,7 @@ def test_another_authority_is_not_trusted(tmp_path: Path) -> None:
         ("/a/./b/../c", "/a/c"),
         ("/../../a", "/a"),
         ("/a%20b/%C3%A9", "/a%20b/%C3%A9"),
+        ("/%ff", "/%FF"),
         ("/a!(b)", "/a%21%28b%29"),
         ("/x:y@z=1,2;3&4+5$6", "/x:y@z=1,2;3&4+5$6"),
     ],

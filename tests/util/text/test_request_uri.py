@@ -58,5 +58,6 @@ def test_a_url_may_be_relative_and_have_a_fragment() -> None:
     assert (uri.user, uri.host, uri.query, uri.fragment) == ("u:p", "h:1", "c", "d")
     assert (uri.hostname, uri.port, uri.escaped_path) == ("h", "1", "/a%2Fb")
     assert parse_url("/a%2F b!").escaped_path == "/a/%20b%21"
+    assert parse_url("/%ff b").escaped_path == "/%FF%20b"
     assert parse_url("//h/x").host == "h"
     assert parse_url("http://[fe80::1%25e]:80/").hostname == "fe80::1%e"

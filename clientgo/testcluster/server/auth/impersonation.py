@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
-from urllib.parse import unquote
 
 from msgspec.structs import replace
 
@@ -33,6 +32,7 @@ from clientgo.testcluster.server.auth.users import (
 )
 from clientgo.testcluster.server.resources.errors import bad_request
 from clientgo.testcluster.server.resources.names import DNS_SUBDOMAIN
+from clientgo.util.text.percent_encoding import as_utf8, unescape
 
 _USER = "impersonate-user"
 _GROUP = "impersonate-group"
@@ -161,14 +161,14 @@ def _parse(headers: Headers) -> User | None:
         FailedRequestError: 400, they name more, and no user.
     """
     sent = [
-        (name.decode("latin-1"), value.decode("latin-1"))
+        (name.decode("latin-1"), value.decode(errors="replace"))
         for name, value in headers
         if name.startswith(b"impersonate-")
     ]
     extra: dict[str, tuple[str, ...]] = {}
     for header, value in sent:
         if header.startswith(_EXTRA):
-            key = unquote(header.removeprefix(_EXTRA))
+            key = as_utf8(unescape(header.removeprefix(_EXTRA)))
             extra[key] = (*extra.get(key, ()), value)
     name = next((value for header, value in sent if header == _USER), "")
     uid = next((value for header, value in sent if header == _UID), "")

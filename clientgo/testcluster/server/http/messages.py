@@ -28,6 +28,7 @@ from clientgo.testcluster.server.resources.errors import (
     not_in_protobuf,
 )
 from clientgo.testcluster.server.storage.deep_values import encode
+from clientgo.util.text.percent_encoding import as_utf8, from_bytes, unescape
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -199,6 +200,23 @@ def value_response(value: Any, media_type: str, status: int = 200) -> Response:
     Raises:
         FailedRequestError: 406, the kind of the value has no form in protobuf.
     """
+    try:
+        return _value_response(value, media_type, status)
+    except UnicodeEncodeError:  # a part of the path or query was no UTF-8
+        return _value_response(_as_utf8(value), media_type, status)
+
+
+def _as_utf8(value: Any) -> Any:
+    if isinstance(value, str):
+        return as_utf8(value)
+    if isinstance(value, list):
+        return [_as_utf8(item) for item in value]
+    if isinstance(value, dict):
+        return {_as_utf8(key): _as_utf8(item) for key, item in value.items()}
+    return value
+
+
+def _value_response(value: Any, media_type: str, status: int) -> Response:
     if media_type == JSON:
         return json_response(value, status)
     if media_type == PROTOBUF_TYPE:
@@ -265,7 +283,7 @@ async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | 
     extensions = scope.get("extensions", {})
     return Request(
         scope["method"],
-        scope["path"],
+        unescape(scope["raw_path"]),
         _parse_headers(scope["headers"]),
         _parse_query(scope["query_string"]),
         b"".join(chunks),
@@ -276,13 +294,20 @@ async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | 
 
 def _parse_headers(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     """Return headers by name; the first of several of a name, as Go does."""
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(headers)}
+    return {
+        name.decode("latin-1"): value.decode(errors="replace") for name, value in reversed(headers)
+    }
 
 
 def _parse_query(query: bytes) -> dict[str, list[str]]:
     if not query:
         return {}
     try:
-        return parse_qs(query.decode("latin-1"), keep_blank_values=True, max_num_fields=_PARAMETERS)
+        return parse_qs(
+            from_bytes(query),
+            keep_blank_values=True,
+            errors="surrogateescape",
+            max_num_fields=_PARAMETERS,
+        )
     except ValueError:
         raise bad_request(f"the query has more than {_PARAMETERS} parameters") from None

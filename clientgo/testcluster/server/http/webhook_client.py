@@ -18,17 +18,17 @@ import ssl
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import urlsplit
 
 from clientgo.testcluster.server.http.webhook_exchange import Destination, post
 from clientgo.testcluster.server.storage.deep_values import decode_any, encode
 from clientgo.testcluster.server.storage.storage import Object
 from clientgo.util.certificates import client_context
+from clientgo.util.text.percent_encoding import escape, unescape
 
 _NAME_LOOKUPS = 16
 """Names that are looked up at the same time. A lookup can't be cancelled, so it has a thread."""
 
-_PATH_CHARACTERS = "/$&+,:;=@"
 """What Go does not escape in a path, beside letters, digits and ``-_.~``."""
 
 
@@ -98,8 +98,8 @@ def _cleaned(url: str) -> str:
     Upstream: client-go ``rest.NewRequest``, which joins the path of the address with its prefix.
     """
     parts = urlsplit(url)
-    path = posixpath.normpath("/" + unquote(parts.path).lstrip("/"))
-    return f"{parts.scheme}://{parts.netloc}{quote(path, safe=_PATH_CHARACTERS)}"
+    path = posixpath.normpath("/" + unescape(parts.path).lstrip("/"))
+    return f"{parts.scheme}://{parts.netloc}{escape(path)}"
 
 
 def _trust(ca_bundle: str | None) -> ssl.SSLContext:

@@ -34,6 +34,7 @@ from clientgo.testcluster.server.resources.errors import (
     bad_request,
     invalid_options,
 )
+from clientgo.util.text.percent_encoding import as_utf8
 
 _MAX_MANAGER_LENGTH = 128
 _SIGNED = re.compile(r"[+-]?[0-9]{1,19}")
@@ -85,7 +86,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
     causes = []
     if (dry_run := request.query.get("dryRun")) and set(dry_run) != {"All"}:
         causes.append(FieldError.not_supported("dryRun", dry_run, ["All"]))
-    manager = request.parameter("fieldManager")
+    manager = as_utf8(request.parameter("fieldManager"))
     if len(manager) > _MAX_MANAGER_LENGTH:
         causes.append(FieldError.too_long("fieldManager", _MAX_MANAGER_LENGTH))
     elif not manager.isprintable():
@@ -114,7 +115,7 @@ def _as_sent(request: Request, kind: str) -> dict[str, Any]:
     sent: dict[str, Any] = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
     for name in ("fieldManager", "fieldValidation"):
         if value := request.parameter(name):
-            sent[name] = value
+            sent[name] = as_utf8(value)
     if dry_run := request.query.get("dryRun"):
         sent["dryRun"] = dry_run
     return sent

@@ -16,6 +16,7 @@ from typing import Any
 
 from clientgo.meta.validation.field_errors import FieldError, aggregate_message
 from clientgo.testcluster.server.resources.resource_type import ResourceType
+from clientgo.util.text.go_format import quote
 
 Cause = Mapping[str, str]
 """An entry of ``details.causes``: reason, message and field."""
@@ -82,7 +83,7 @@ def not_found(resource: ResourceType, name: str) -> FailedRequestError:
         resource = ResourceType(
             resource.group, resource.version, resource.kind, resource.kind.lower()
         )
-    message = f'{resource.qualified_name} "{name}" not found'
+    message = f"{resource.qualified_name} {quote(name)} not found"
     return FailedRequestError(404, "NotFound", message, _about(resource, name))
 
 
@@ -98,7 +99,7 @@ def already_exists(
     ``may_generate`` says that the new object has a generateName; then a client may retry.
     """
     prefix = "object is being deleted: " if being_deleted else ""
-    message = f'{prefix}{resource.qualified_name} "{name}" already exists'
+    message = f"{prefix}{resource.qualified_name} {quote(name)} already exists"
     details = _about(resource, name)
     if not may_generate:
         return FailedRequestError(409, "AlreadyExists", message, details)
@@ -112,7 +113,7 @@ def conflict(
 ) -> FailedRequestError:
     """Return a 409: the object is not in the state that the request assumes."""
     subject = resource.qualified_kind if by_kind else resource.qualified_name
-    message = f'Operation cannot be fulfilled on {subject} "{name}": {why}'
+    message = f"Operation cannot be fulfilled on {subject} {quote(name)}: {why}"
     return FailedRequestError(409, "Conflict", message, _about(resource, name, by_kind=by_kind))
 
 
@@ -156,7 +157,7 @@ def _invalid(
     subject: str, name: str, errors: list[FieldError], details: dict[str, Any]
 ) -> FailedRequestError:
     details["causes"] = [error.as_cause() for error in errors]
-    message = f'{subject} "{name}" is invalid: {aggregate_message(errors)}'
+    message = f"{subject} {quote(name)} is invalid: {aggregate_message(errors)}"
     return FailedRequestError(422, "Invalid", message, details)
 
 
@@ -172,7 +173,7 @@ def forbidden(
     details = _about(resource, name)
     if shown := [dict(cause) for cause in causes]:
         details["causes"] = shown
-    message = f'{resource.qualified_name} "{name}" is forbidden: {why}'
+    message = f"{resource.qualified_name} {quote(name)} is forbidden: {why}"
     return FailedRequestError(403, "Forbidden", message, details)
 
 

@@ -5,11 +5,11 @@ Upstream: apiserver ``endpoints/handlers/responsewriters/errors.go``.
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
 from clientgo.testcluster.server.resources.errors import FailedRequestError
+from clientgo.util.text.go_format import quote
 
 _NO_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 """What clients choose may not look like HTML, if a browser shows the message."""
@@ -40,7 +40,7 @@ class AccessDeniedError(RefusedError):
         if subject and attributes.group:
             subject = f"{subject}.{attributes.group}"
         if subject and attributes.name:
-            subject = f"{subject} {_quoted(attributes.name)}"
+            subject = f"{subject} {quote(attributes.name)}"
         message = f"{subject} is forbidden: " if subject else "forbidden: "
         message += _sentence(attributes).translate(_NO_HTML)
         if reason:
@@ -55,17 +55,13 @@ class AccessDeniedError(RefusedError):
 
 
 def _sentence(wanted: Attributes) -> str:
-    user = f"User {_quoted(wanted.user.name)} cannot {wanted.verb}"
+    user = f"User {quote(wanted.user.name)} cannot {wanted.verb}"
     if wanted.path:
-        return f"{user} path {_quoted(wanted.path)}"
+        return f"{user} path {quote(wanted.path)}"
     resource = wanted.resource
     if wanted.subresource:
         resource = f"{resource}/{wanted.subresource}"
-    what = f"{user} resource {_quoted(resource)} in API group {_quoted(wanted.group)}"
+    what = f"{user} resource {quote(resource)} in API group {quote(wanted.group)}"
     if wanted.namespace:
-        return f"{what} in the namespace {_quoted(wanted.namespace)}"
+        return f"{what} in the namespace {quote(wanted.namespace)}"
     return f"{what} at the cluster scope"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
