@@ -228,10 +228,18 @@ def test_what_belongs_to_the_event_loop_is_called_there() -> None:
         find = called_on_this_loop(threading.current_thread)
         assert find() is here
         assert await asyncio.to_thread(find) is here
-        with pytest.raises(ZeroDivisionError):
-            await asyncio.to_thread(called_on_this_loop(lambda: 1 // 0))
+        for failure in (ZeroDivisionError, RuntimeError, TimeoutError):
+            with pytest.raises(failure, match="own"):
+                await asyncio.to_thread(called_on_this_loop(_raising(failure("own"))))
 
     asyncio.run(play())
+
+
+def _raising(error: Exception) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
 
 
 def test_a_loop_that_has_ended_is_not_waited_for() -> None:

@@ -19,7 +19,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Final, ParamSpec, TypeVar
 
 import msgspec
@@ -149,7 +149,8 @@ def _within(seconds: float, work: Callable[[], T], limit: CpuTimeLimit | None = 
 def called_on_this_loop(call: Callable[P, T]) -> Callable[P, T]:
     """Return a function that calls ``call`` on the event loop that runs here, from any thread.
 
-    It blocks; it raises ``CpuTimeExceededError`` if the loop has ended.
+    It blocks, and raises what ``call`` raises; ``CpuTimeExceededError`` if the loop has ended or
+    does not answer.
     """
     loop, thread = asyncio.get_running_loop(), threading.get_ident()
 
@@ -166,8 +167,10 @@ def called_on_this_loop(call: Callable[P, T]) -> Callable[P, T]:
 
         try:
             loop.call_soon_threadsafe(answer_on_loop)
-            return answer.result(_ANSWER_TIMEOUT)
-        except (RuntimeError, TimeoutError) as error:
-            raise CpuTimeExceededError("the event loop does not answer") from error
+        except RuntimeError as error:
+            raise CpuTimeExceededError("the event loop has ended") from error
+        if not wait([answer], _ANSWER_TIMEOUT).done:
+            raise CpuTimeExceededError("the event loop does not answer")
+        return answer.result()
 
     return called
