@@ -1,7 +1,7 @@
 """What containers have written since the server started, and who follows it.
 
-Promises the newest lines of each container, up to a limit; the oldest containers are forgotten. On
-the event loop.
+Promises the newest lines of each container, up to a limit. The oldest containers are forgotten,
+but for those whose log a client follows. On the event loop.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
+from weakref import WeakValueDictionary
 
 _MOST_LINES: Final = 10_000
 _MOST_CONTAINERS: Final = 1000
@@ -27,7 +28,7 @@ class LogLine:
     text: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class WrittenLog:
     """The lines of one container."""
 
@@ -53,14 +54,17 @@ class WrittenLogs:
     """The lines of all containers."""
 
     def __init__(self) -> None:
-        self._logs: OrderedDict[tuple[str, str], WrittenLog] = OrderedDict()
+        self._logs: WeakValueDictionary[tuple[str, str], WrittenLog] = WeakValueDictionary()
+        """Those that are kept, and those that a request has."""
+        self._kept: OrderedDict[tuple[str, str], WrittenLog] = OrderedDict()
 
     def of(self, uid: str, container: str) -> WrittenLog:
         """Return the log of a container of a pod."""
         log = self._logs.setdefault((uid, container), WrittenLog())
-        self._logs.move_to_end((uid, container))
-        while len(self._logs) > _MOST_CONTAINERS:
-            self._logs.popitem(last=False)
+        self._kept[uid, container] = log
+        self._kept.move_to_end((uid, container))
+        if len(self._kept) > _MOST_CONTAINERS:
+            self._kept.popitem(last=False)
         return log
 
     def append(self, uid: str, container: str, text: str, now: float) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import urllib3
 
 from clientgo.testcluster.server import EmbeddedAPIServer
+from clientgo.testcluster.server.objects import written_logs
 from tests.testcluster.server.http_api import Api
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -94,3 +96,18 @@ def test_no_two_lines_have_the_same_time(server: EmbeddedAPIServer, logs: Api) -
         "GET", f"{PODS}/running/log", container="a", sinceTime=times[1990], timestamps="true"
     ).body
     assert [line.partition(" ")[0] for line in since.splitlines()] == times[1990:]
+
+
+def test_a_log_that_is_followed_is_not_forgotten(
+    server: EmbeddedAPIServer, logs: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(written_logs, "_MOST_CONTAINERS", 1)
+    url = f"{server.url}{PODS}/running/log?container=a&follow=true"
+    followed = urllib3.request("GET", url, preload_content=False, timeout=30)
+    assert followed.read1() == b"a1\na2\na3\n"
+
+    server.write_log("default", "running", "b4\n", container="b")
+    server.write_log("default", "running", "a4\n", container="a")
+
+    assert followed.read1() == b"a4\n"
+    followed.close()
