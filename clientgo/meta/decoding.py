@@ -81,6 +81,7 @@ def convert_misfitting(value: Any, into: type[T]) -> tuple[T, list[str]]:
     would be a value that nobody wrote. Raises ``msgspec.ValidationError`` for a value of another
     JSON type.
     """
+    decoder(into)
     found: list[str] = []
     return _read(value, into, "", found, strict=False), found
 

@@ -1,13 +1,16 @@
-"""Decoding that begins in several threads at once."""
+"""Decoding and converting that begin in several threads at once."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
+import pytest
+
 RACE = """
 import sys, threading
-from clientgo.meta import Codec, Model, Resource, Unstructured, resource
+from clientgo.meta import Codec, Model, Resource, resource
+from clientgo.meta.decoding import convert_misfitting
 
 sys.setswitchinterval(1e-6)
 
@@ -29,7 +32,7 @@ for _ in range(20):
 
     def use():
         ready.wait()
-        assert Codec(kind).decode(raw).spec.f1.f2 is not None
+        {use}
 
     threads = [threading.Thread(target=use) for _ in range(4)]
     for thread in threads:
@@ -40,10 +43,19 @@ print("survived")
 """
 
 
-def test_types_that_several_threads_meet_at_once_do_not_crash_the_process() -> None:
+@pytest.mark.parametrize(
+    "use",
+    [
+        "assert Codec(kind).decode(raw).spec.f1.f2 is not None",
+        "convert_misfitting({'spec': {'f1': {'f2': {}}}}, kind.__body__)",
+    ],
+    ids=["decode", "convert_misfitting"],
+)
+def test_types_that_several_threads_meet_at_once_do_not_crash_the_process(use: str) -> None:
     """In a process of its own: what is tested against is a crash, not an exception."""
+    program = RACE.replace("{use}", use)
     result = subprocess.run(
-        [sys.executable, "-c", RACE], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
 
     assert (result.returncode, result.stdout) == (0, "survived\n"), result.stderr

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 import msgspec
 
+from clientgo.meta.decoding import convert
 from clientgo.meta.objects.overlay import overlay
 from clientgo.meta.timestamps import format_micro_time, format_time
 
@@ -124,7 +125,7 @@ def _made(type_: str, value: Any, package: Any, configuration: Any) -> Any:
     if value is None or type_ in _PLAIN:
         return value
     if type_ == "datetime":
-        return msgspec.convert(value, datetime)
+        return convert(value, datetime)
     if type_.startswith("list["):
         return [_made(type_[5:-1], item, package, configuration) for item in value]
     if type_.startswith("dict("):

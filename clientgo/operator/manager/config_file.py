@@ -33,6 +33,7 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from clientgo.meta.decoding import convert
 from clientgo.operator import retry
 from clientgo.operator.cache.scope import ALL, OWN, Scope
 from clientgo.operator.controller.declaration import ControllerSettings
@@ -185,7 +186,7 @@ def _value(where: str, value: Any, hint: Any) -> Any:
         if isinstance(choice, type) and hasattr(choice, "__annotations__"):
             return _made(choice, where, value)
     try:
-        return msgspec.convert(value, hint, strict=False)
+        return convert(value, hint, strict=False)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{where}: {error}; it is {value!r}") from error
 

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from clientgo.meta.decoding import convert
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.kubeconfig_types import Cluster, Context, User
 from clientgo.util.text.yaml_reader import YamlError, read_yaml
@@ -211,7 +212,7 @@ def _entries(content: dict[str, Any], section: str, kind: type[_T], path: str) -
 def _convert(value: Any, wanted: type[Any], place: str, path: str) -> Any:
     problem = "it is nested too deep"
     try:
-        return msgspec.convert(value, wanted)
+        return convert(value, wanted)
     except msgspec.ValidationError as error:  # its text has types, and no value
         problem = str(error)
     except RecursionError:

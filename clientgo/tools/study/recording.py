@@ -28,6 +28,7 @@ from typing import Final
 
 import msgspec
 
+from clientgo.meta.decoding import decoder
 from clientgo.util.copies import CopyableError
 
 LIMIT: Final = 20_000
@@ -119,11 +120,11 @@ class _Line(msgspec.Struct):
 
 
 def _checked(lines: Iterable[bytes]) -> Iterator[bytes]:
-    decoder = msgspec.json.Decoder(_Line)
+    read = decoder(_Line).decode
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                decoder.decode(line)
+                read(line)
             except msgspec.DecodeError as error:
                 raise RecordingError(f"line {number}: {error}") from error
             yield line

@@ -20,6 +20,7 @@ from clientgo.meta import (
     metadata_of,
     to_plain,
 )
+from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import without_nulls
 from clientgo.operator.addons.changes.changes import Changes, Field, fields_of
 from clientgo.operator.cache.object_cache import api_resource
@@ -182,7 +183,7 @@ class StateKeeper:
 
 def _decoded(text: Any) -> _Note | None:
     try:
-        return None if text is None else msgspec.json.decode(text, type=_Note)
+        return None if text is None else decode(text, _Note)
     except (msgspec.DecodeError, TypeError, RecursionError):
         return None  # edited by hand: as if it were new
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from clientgo.meta.decoding import convert, decode
 from clientgo.meta.timestamps import parse_time
 from clientgo.rest.config.auth.renewed import Fresh
 from clientgo.rest.config.auth.token_file import bearer
@@ -110,10 +111,10 @@ def read_answer(output: bytes, api_version: str, plugin: str) -> Fresh:
 
 def _decode(output: bytes) -> _ExecCredential:
     try:
-        return msgspec.json.decode(output, type=_ExecCredential)
+        return decode(output, _ExecCredential)
     except (msgspec.DecodeError, RecursionError):
         value, _ = read_yaml(output)  # JSON with a byte order mark among it, as in client-go
-        return msgspec.convert(value, _ExecCredential)
+        return convert(value, _ExecCredential)
 
 
 def _expiry(text: str | None, refuse: Callable[[str], ConfigError]) -> float | None:

@@ -22,6 +22,7 @@ import msgspec
 import urllib3
 from urllib3.exceptions import HTTPError
 
+from clientgo.meta.decoding import decode
 from clientgo.rest.config.auth.exec_process import one_line
 from clientgo.rest.config.auth.renewed import Fresh, RenewedCredentials
 from clientgo.rest.config.auth.token_file import bearer
@@ -107,7 +108,7 @@ class _Provider:
         if status != 200:
             raise self._failed(f"answered {status} to the request for its metadata")
         try:
-            endpoint = msgspec.json.decode(body, type=_Metadata).token_endpoint
+            endpoint = decode(body, _Metadata).token_endpoint
         except (msgspec.DecodeError, RecursionError):
             endpoint = ""
         if not endpoint:
@@ -141,14 +142,14 @@ class _Provider:
         if status != 200:
             raise self._failed(f"gave no new token: {self._problem(status, body)}", _LOG_IN)
         try:
-            return msgspec.json.decode(body, type=_Tokens)
+            return decode(body, _Tokens)
         except (msgspec.DecodeError, RecursionError):  # the cause might show a token
             raise self._failed("gave an answer to the refresh-token that is none") from None
 
     def _problem(self, status: int, body: bytes) -> str:
         """Return what the issuer says in its error, without what it may repeat of the request."""
         try:
-            problem = msgspec.json.decode(body, type=_Problem)
+            problem = decode(body, _Problem)
         except (msgspec.DecodeError, RecursionError):
             return f"HTTP {status}"
         text = f"{problem.error} {problem.error_description}"
@@ -221,7 +222,7 @@ def _expiry(token: str) -> float:
     try:
         _header, payload, _signature = token.split(".")
         claims = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
-        return msgspec.json.decode(claims, type=_Claims).exp
+        return decode(claims, _Claims).exp
     except (ValueError, RecursionError):  # the cause might show the token
         raise ConfigError("the id-token is no JWT with a time of expiry", advice=_LOG_IN) from None
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from clientgo.meta.decoding import convert
 from clientgo.testcluster.server.http.webhook_client import WebhookCallError
 from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.storage.deep_values import decode_any
@@ -96,7 +97,7 @@ def read_response(answer: Object, uid: str, *, mutating: bool) -> AdmissionRespo
         WebhookCallError: the answer has another form, or is one to another review.
     """
     try:
-        review = msgspec.convert(answer, _Review)
+        review = convert(answer, _Review)
     except msgspec.ValidationError as error:
         raise WebhookCallError(f"failed to call webhook: {error}") from error
     response = review.response

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from clientgo.meta.decoding import convert
 from clientgo.testcluster.schema import aggregate_message
 from clientgo.testcluster.server.http.webhook_client import WebhookCallError, WebhookClient
 from clientgo.testcluster.server.objects.metadata import label_causes
@@ -113,7 +114,7 @@ class WebhookConverter:
             _RefusedError: the answer is no answer to the review, or a failure.
         """
         try:
-            answer = msgspec.convert(review, _Review)
+            answer = convert(review, _Review)
         except msgspec.ValidationError as error:
             raise _RefusedError(str(error)) from error
         response = answer.response

@@ -11,11 +11,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
-
 from clientgo.api.apps_v1 import ControllerRevision
 from clientgo.api.core_v1 import PodTemplateSpec
 from clientgo.meta import ObjectMeta
+from clientgo.meta.decoding import convert
 from clientgo.operator import Context
 from clientgo.testcluster.workloads.controllers.owner import Plan, owned_by, plain_template
 from clientgo.testcluster.workloads.randomness import digest
@@ -41,7 +40,7 @@ class Revisions:
             if each.metadata.name == name:
                 template = dict((each.data or {})["spec"]["template"])
                 template.pop("$patch", None)
-                return msgspec.convert(template, PodTemplateSpec, strict=False)
+                return convert(template, PodTemplateSpec, strict=False)
         return None
 
     def surplus(self, limit: int | None, live: Collection[str]) -> list[ControllerRevision]:

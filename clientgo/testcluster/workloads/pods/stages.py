@@ -23,6 +23,7 @@ import msgspec
 from msgspec import Struct, field
 
 from clientgo.api.core_v1 import Pod
+from clientgo.meta.decoding import convert
 from clientgo.meta.owner_references import get_controller_of
 from clientgo.meta.selectors import SelectorError, parse_label_selector
 from clientgo.operator.errors import ConfigError
@@ -196,7 +197,7 @@ def load_rules(source: Path | str | None) -> list[Rule]:
         return []
     try:
         text = source.read_bytes() if isinstance(source, Path) else source.encode()
-        return msgspec.convert(read_yaml(text)[0] or {}, _File).rules
+        return convert(read_yaml(text)[0] or {}, _File).rules
     except (OSError, YamlError, msgspec.ValidationError) as error:
         where = f"{source}: " if isinstance(source, Path) else ""
         raise ConfigError(f"{where}{error}") from error

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
+from clientgo.meta.decoding import decode
 from clientgo.meta.timestamps import parse_time
 from clientgo.testcluster.server.auth.users import (
     ACCOUNT_EXTRA,
@@ -239,7 +240,7 @@ def _parse(token: str) -> _Claims:
     if len(parts) != 3:
         raise TokenError("the token is no JSON Web Token")
     try:
-        return msgspec.json.decode(_decode(parts[1]), type=_Claims)
+        return decode(_decode(parts[1]), _Claims)
     except (msgspec.DecodeError, RecursionError) as error:
         raise TokenError("the token has other claims than a service account's") from error
 

@@ -18,6 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from clientgo.meta.decoding import decode
 from clientgo.testcluster.server.auth.authorization.refusals import AccessDeniedError
 from clientgo.testcluster.server.http.messages import AnyResponse, Receive, Send
 from clientgo.testcluster.server.objects.programs import (
@@ -203,7 +204,7 @@ class _CommandResponse(_StreamResponse[PodProcess]):
             await process.put(b"")
         elif channel == _RESIZE:
             with contextlib.suppress(msgspec.MsgspecError):
-                size = msgspec.json.decode(data, type=_Size)
+                size = decode(data, _Size)
                 process.size = size.Width, size.Height
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from clientgo.meta.decoding import convert
 from clientgo.testcluster.server.storage.storage import Object
 from clientgo.util.text import go_format
 
@@ -236,5 +237,5 @@ def _table() -> list[_Check]:
         for finding in find:
             finding["at"] = finding["at"].split()
             finding["of"] = finding.get("of", "containers").split()
-        checks.append(msgspec.convert({**own, "id": name, "find": find}, _Check))
+        checks.append(convert({**own, "id": name, "find": find}, _Check))
     return sorted(checks, key=lambda check: (check.level, check.id))
