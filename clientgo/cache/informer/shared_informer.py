@@ -154,6 +154,8 @@ class SharedIndexInformer(Generic[T]):
         )
         self._view = view
         self._trace = active_trace()
+        if self._trace is not None:
+            self._trace.add_component(self)
         self.indexer: Final[Indexer[T]] = self._indexer_for_users()
         self._lister_watcher = lister_watcher
         self._expected = expected
@@ -359,6 +361,17 @@ class SharedIndexInformer(Generic[T]):
             self._on_error = on_error
 
     # What is there
+
+    def resync(self) -> None:
+        """Call all handlers again for every object in the cache, whatever their resync periods.
+
+        Does not wait for the calls. Does nothing before the informer runs.
+        """
+        with self._lock:
+            queue = self._queue
+        if queue is not None:
+            self._processor.all_due()
+            queue.resync()
 
     def add_indexers(self, indexers: Mapping[str, IndexFunc]) -> None:
         """Register indexes, before the start or while running.

@@ -117,6 +117,12 @@ class SharedProcessor:
             due = [schedule.tick(now_ns) for schedule in self._listeners.values()]
         return any(due)
 
+    def all_due(self) -> None:
+        """Note that all listeners are due, until :meth:`should_resync` notes it again."""
+        with self._lock:
+            for schedule in self._listeners.values():
+                schedule.is_syncing = True
+
     def check_period_changed(self, check_period: float) -> None:
         """Compute the periods of all listeners again."""
         with self._lock:

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import Any, Final
+from weakref import ReferenceType, ref
 
 from clientgo.observe.trace.hops import Hop
 from clientgo.observe.trace.tracer import Tracer
@@ -78,6 +79,7 @@ class Trace:
         self._began_at = 0.0
         self._last_at = 0.0
         self._count = 0
+        self._components: list[ReferenceType[object]] = []
         self._thread = SupervisedThread(
             self._deliver, name="clientgo-trace", then="nothing is traced any more"
         )
@@ -134,7 +136,16 @@ class Trace:
         """Note for whom this thread works now: the requests that it sends are theirs."""
         _acting.set((of, key))
 
+    def add_component(self, component: object) -> None:
+        """Let a tool act on what it shows. The component lives no longer for it."""
+        self._components.append(ref(component))
+
     # For who traces
+
+    def components(self) -> list[object]:
+        """Return the informers that were made in this trace and still exist."""
+        found = [reference() for reference in self._components]
+        return [component for component in found if component is not None]
 
     @property
     def failures(self) -> int:

@@ -124,6 +124,27 @@ class TestResync:
         assert resynced.notes == [("a@1", "a@1")]
         assert len(source.requests) == requests
 
+    def test_can_be_asked_for_at_any_time(self, source: FakeSource, queue: QueueChoice) -> None:
+        """RSY-07."""
+        source.add(foo("a"))
+        clock, often, never = FakeClock(), RecordingHandler(), RecordingHandler()
+        informer = informer_of(
+            source, queue=queue, clock=clock, resync_period=10.0, stream_initial_list=False
+        )
+        informer.resync()  # it does not run yet
+        informer.add_event_handler(often)
+        informer.add_event_handler(never, resync_period=0.0)
+        with running(informer) as stop:
+            synced(stop, informer)
+            clock.wait_for(lambda: clock.next_deadline() == 10.0)
+            clock.step(10.0)
+            often.calls.wait_for_count(2)
+            informer.resync()
+            often.calls.wait_for_count(3)
+            never.calls.wait_for_count(2)
+        assert often.notes == ["+a@1!", "a@1→a@1", "a@1→a@1"]
+        assert never.notes == ["+a@1!", "a@1→a@1"]
+
     def test_can_be_asked_for_more_often_before_the_start(self, source: FakeSource) -> None:
         """RSY-03."""
         source.add(foo("a"))

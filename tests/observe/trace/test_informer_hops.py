@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -128,6 +129,15 @@ def test_each_read_of_a_key_is_a_hop_of_its_reader(view: Callable[[Any], Any] | 
         ("foos", "ns/gone", "", {"missing": True}),
     ]
     assert {hop.thread for hop in reads} == {threading.current_thread().name}
+
+
+def test_a_trace_knows_its_informers_as_long_as_they_exist() -> None:
+    with tracing(Recorder()) as trace:
+        kept, dropped = informer_of(FakeSource()), informer_of(FakeSource())
+        assert trace.components() == [kept, dropped]
+        del dropped
+        gc.collect()
+        assert trace.components() == [kept]
 
 
 def test_an_informer_that_is_not_traced_has_a_plain_indexer() -> None:
