@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write docs/conformance.md: the recordings of a real API server, and how many are reproduced.
+"""Write docs/evidence/conformance.md: how many recordings of a real API server are reproduced.
 
 Replays every recording on an embedded server. The scenarios that were sampled at random and still
 differ are listed in tests/conformance/differing.txt; tests/conformance fails when another one
@@ -18,7 +18,7 @@ from tests.conformance import replay
 from tests.conformance.transport import Client
 
 ROOT: Final = Path(__file__).parents[1]
-DOCUMENT: Final = ROOT / "docs/conformance.md"
+DOCUMENT: Final = ROOT / "docs/evidence/conformance.md"
 DIFFERING: Final = ROOT / "tests/conformance/differing.txt"
 
 _WRITTEN: Final = {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Write docs/contract: every row of the two behaviour contracts, and the tests that name it.
+"""Write docs/evidence: every row of the two behaviour contracts, and the tests that name it.
 
 A test names a row in its docstring (``WQ-01``, or several: ``WQ-01 to WQ-14``); the docstrings of
 its class and file count for all tests in them. What a row asks, and why ours may differ from it or
-leave it out, is in docs/contract/rows.toml and operator.toml. tests/test_contract_coverage.py fails
-when a document is not what this would write, or when a row that matters has no test and is not left
-out.
+leave it out, is in contract.toml and operator-contract.toml there. tests/test_contract_coverage.py
+fails when a document is not what this would write, or when a row that matters has no test and is
+not left out.
 """
 
 from __future__ import annotations
@@ -154,20 +154,20 @@ are those of our way.
 
 CONTRACTS: Final = (
     Contract(
-        ROOT / "docs/contract/rows.toml",
-        ROOT / "docs/contract/README.md",
+        ROOT / "docs/evidence/contract.toml",
+        ROOT / "docs/evidence/contract.md",
         """\
 # The behaviour contract
 
 What client-go's users rely on, row by row, and where a test holds ours to it; the operator layer
-has [a contract of its own](operator.md).
+has [a contract of its own](operator-contract.md).
 
 """
-        + _LEGEND.format(rows="rows.toml"),
+        + _LEGEND.format(rows="contract.toml"),
     ),
     Contract(
-        ROOT / "docs/contract/operator.toml",
-        ROOT / "docs/contract/operator.md",
+        ROOT / "docs/evidence/operator-contract.toml",
+        ROOT / "docs/evidence/operator-contract.md",
         """\
 # The behaviour contract of the operator layer
 
@@ -175,7 +175,7 @@ What the users of controller-runtime, of Java Operator SDK and of the operator b
 for, row by row, and where a test holds ours to it.
 
 """
-        + _LEGEND.format(rows="operator.toml"),
+        + _LEGEND.format(rows="operator-contract.toml"),
     ),
 )
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print what an installation of clientgo costs, as the table of docs/reference/dependencies.md.
+"""Print what an installation of clientgo costs, as the table of docs/evidence/dependencies.md.
 
 ``python -m hack.install_cost [SOURCE]`` installs SOURCE (this repository, or what pip takes) with
 no extra and with some of them, each into a virtual environment of its own. Sizes are those of

@@ -21,13 +21,15 @@ _log = logging.getLogger("clientgo.workqueue")
 
 
 class State(enum.Enum):
-    """An item that has none of these is not known to the queue::
+    """An item that has none of these is not known to the queue.
 
-              add             get                  add
-    unknown ──────► READY ──────────► PROCESSING ──────► DIRTY
-       ▲              ▲                   │                │
-       └──────────────│────── done ───────┘                │
-                      └────── done ────────────────────────┘
+    ::
+
+                  add             get                  add
+        unknown ──────► READY ──────────► PROCESSING ──────► DIRTY
+           ▲              ▲                   │                │
+           └──────────────│────── done ───────┘                │
+                          └────── done ────────────────────────┘
     """
 
     READY = "needs work; listed"

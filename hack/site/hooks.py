@@ -1,4 +1,8 @@
-"""What MkDocs does besides its plugins: pages for the source files that the documentation names."""
+"""What MkDocs does besides its plugins: what the search finds first, and copies of source files.
+
+A file that a page links to has a page that shows it, because there is no other address for it. The
+evidence, which names most tests, has their names without links.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,13 @@ from mkdocs.structure.pages import Page
 
 from clientgo.tools.study.page import exported
 from clientgo.tools.study.recording import load_recording
-from hack.site.links import DOCS, ROOT, for_the_site, linked, page_of
+from hack.site.glossary import words_of
+from hack.site.links import DOCS, ROOT, for_the_site, linked, page_of, without_sources
 
 _PICTURE = re.compile(r"<p><img [^>]*assets/([\w/-]+)\.svg[^>]*></p>")
+_BOOSTS = {"concepts/": 4.0, "reference/": 0.25}
+"""What the search finds first: a concept, and the reference of its names last."""
+EVIDENCE = "evidence/"
 _LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".json": "json", ".sh": "sh"}
 
 
@@ -32,7 +40,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page for each file and folder outside ``docs`` that a page links to."""
     waiting = set()
     for page in (*DOCS.rglob("*.md"), *DOCS.rglob("*.svg")):
-        waiting |= linked(page.read_text(), str(page.relative_to(ROOT)))
+        if not page.is_relative_to(DOCS / EVIDENCE):
+            waiting |= linked(page.read_text(), str(page.relative_to(ROOT)))
     done: set[str] = set()
     while waiting - done:
         path = min(waiting - done)
@@ -47,8 +56,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Turn links to source files into links to their pages."""
+    """Say how the search ranks a page, and turn links to source files into links to their pages."""
     uri = page.file.src_uri
+    if words := words_of(uri):
+        page.meta["tags"] = words
+    for folder, boost in _BOOSTS.items():
+        if uri.startswith(folder):
+            page.meta["search"] = {"boost": boost}
+    if uri.startswith(EVIDENCE):
+        page.meta["search"] = {"exclude": True}
+        return without_sources(markdown, f"docs/{uri}")
     if uri.startswith("source/"):
         path = uri.removeprefix("source/").removesuffix(".md")
         return for_the_site(markdown, path) if path.endswith(".md") else markdown
@@ -61,10 +78,16 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the page of ``clientgo study`` that shows the recording."""
+    """Write the page of ``clientgo study``, and remove what no page of the site loads."""
     recording = load_recording(DOCS / "assets/study.jsonl")
     page = Path(config.site_dir) / "assets/study.html"
     page.write_text(exported(recording, "a recording"), encoding="utf-8")
+    for unused in (
+        "**/*.min.*.map",
+        "javascripts/lunr/**/*.js",
+    ):  # the second is for other languages
+        for file in (Path(config.site_dir) / "assets").glob(unused):
+            file.unlink()
 
 
 def _inlined(name: str, uri: str) -> str:
@@ -74,7 +97,8 @@ def _inlined(name: str, uri: str) -> str:
 
 def _page(path: str) -> str:
     """The page that shows a file or folder."""
-    head = f"---\ntitle: {os.path.basename(path)}\nsearch:\n  exclude: true\nhide:\n  - toc\n---\n"
+    title = os.path.basename(path)
+    head = f"---\ntitle: {title}\ntemplate: source.html\nsearch:\n  exclude: true\n---\n"
     file = ROOT / path
     if file.is_dir():
         names = sorted(
@@ -86,5 +110,5 @@ def _page(path: str) -> str:
         return head + text
     language = _LANGUAGES.get(file.suffix, "text")
     fence = "`" * 4
-    opening = f'{fence}{{ .{language} linenums="1" #source }}'
+    opening = f"{fence}{{ .{language} #source }}"
     return f"{head}# `{path}`\n\n{opening}\n{text.rstrip()}\n{fence}\n"

@@ -20,6 +20,9 @@ LINK: Final = re.compile(
 )
 """A link in Markdown, or in HTML or SVG inside of Markdown."""
 
+_NAMED_LINK: Final = re.compile(r"\[((?:[^\[\]]|\[\w*\])*)\]\((?P<target>[^)\s#]*)[^)\s]*\)")
+"""A link in Markdown with its text."""
+
 _CODE: Final = re.compile(r"^( *)(```+).*?^\1\2 *$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 
@@ -109,6 +112,16 @@ def for_the_site(text: str, path: str, page: str = "") -> str:
         parts += [LINK.sub(rewritten, text[end : code.start()]), code[0]]
         end = code.end()
     return "".join([*parts, LINK.sub(rewritten, text[end:])])
+
+
+def without_sources(text: str, path: str) -> str:
+    """Return the text of a page without links to files outside ``docs``: their names stay."""
+
+    def shown(match: re.Match[str]) -> str:
+        target = target_of(match, path)
+        return match[0] if target is None or _is_in_docs(target) else match[1]
+
+    return _NAMED_LINK.sub(shown, text)
 
 
 def _address(page: str) -> str:

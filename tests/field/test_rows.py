@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.field.scenarios import all_scenarios
 
 HERE = Path(__file__).parent
-DOCUMENTATION = (HERE.parents[1] / "docs/reference/field-cases.md").read_text()
+DOCUMENTATION = (HERE.parents[1] / "docs/evidence/field-cases.md").read_text()
 ROWS = set(re.findall(r"^\| (FIELD-\d\d) \|", DOCUMENTATION, re.MULTILINE))
 
 

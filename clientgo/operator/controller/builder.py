@@ -25,9 +25,11 @@ P = TypeVar("P")
 
 
 class ControllerBuilder(Generic[P]):
-    """Made by ``manager.controller(Kind)``; not thread-safe, used once::
+    """Made by ``manager.controller(Kind)``; not thread-safe, used once.
 
-    manager.controller(Foo).owns(Deployment).options(workers=2).build(FooReconciler())
+    ::
+
+        manager.controller(Foo).owns(Deployment).options(workers=2).build(FooReconciler())
     """
 
     def __init__(
