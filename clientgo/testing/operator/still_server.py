@@ -14,7 +14,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from urllib3 import HTTPHeaderDict
 
@@ -54,7 +54,7 @@ class StillServer:
         scope = {
             "type": "http",
             "method": method,
-            "path": unquote(parts.path),
+            "raw_path": parts.path.encode("ascii"),
             "query_string": parts.query.encode(),
             "headers": [
                 (name.encode(), value.encode("latin-1"))
