@@ -25,7 +25,7 @@ class CrdStrategy(StatusStrategy):
     deletion_finalizers = (CLEANUP_FINALIZER,)
 
     def default(self, obj: Object) -> None:
-        """Set the conversion strategy, and the names that follow from others."""
+        """Set the conversion strategy, the names that follow from others, and what is stored."""
         spec = obj["spec"]
         spec.setdefault("conversion", {"strategy": "None"})
         webhook = spec["conversion"].get("webhook") or {}
@@ -36,25 +36,22 @@ class CrdStrategy(StatusStrategy):
             for field, value in (("singular", kind.lower()), ("listKind", f"{kind}List")):
                 if not names.get(field):
                     names[field] = value
+        if "status" in obj and not obj["status"].get("storedVersions"):
+            obj["status"]["storedVersions"] = _storage_version(obj)
 
     def initial_status(self, obj: Object) -> Object:
         """Return a status without conditions, with the storage version."""
-        versions = obj["spec"].get("versions") or ()
         return {
             "conditions": [],
             "acceptedNames": {"plural": "", "kind": ""},
-            "storedVersions": [item["name"] for item in versions if item.get("storage")][:1],
+            "storedVersions": _storage_version(obj),
         }
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep the status; add a new storage version to it."""
         super().prepare_for_update(new, old)
         stored = list(old.get("status", {}).get("storedVersions") or ())
-        storage = next(
-            (item for item in new["spec"].get("versions") or () if item.get("storage")), None
-        )
-        if storage and storage["name"] not in stored:
-            stored.append(storage["name"])
+        stored += [name for name in _storage_version(new) if name not in stored]
         new["status"] = {**new.get("status", {}), "storedVersions": stored}
 
     def validate(self, obj: Object) -> list[FieldError]:
@@ -74,3 +71,9 @@ class CrdStrategy(StatusStrategy):
         known = set(unknown_formats(old)) if old else ()
         found = (name for name in unknown_formats(new) if name not in known)
         return [f"unrecognized format {go_format.quote(name)}" for name in found]
+
+
+def _storage_version(obj: Object) -> list[str]:
+    """Return the name of the first version that is stored, or nothing."""
+    versions = obj["spec"].get("versions") or ()
+    return [version["name"] for version in versions if version.get("storage")][:1]
