@@ -13,6 +13,7 @@ ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 SERVICES = "/api/v1/namespaces/default/services"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 PODS = "/api/v1/namespaces/default/pods"
+STATEFUL_SETS = "/apis/apps/v1/namespaces/default/statefulsets"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
@@ -160,3 +161,65 @@ def test_a_service_that_becomes_a_name_has_no_traffic_policy(api: Api) -> None:
 
     back = {"spec": {"type": "ClusterIP", "externalName": None}}
     assert api.patch(f"{SERVICES}/a", back)["spec"]["internalTrafficPolicy"] == "Cluster"
+
+
+@pytest.mark.parametrize("stored", [None, []])
+def test_a_status_without_stored_versions_has_the_one_that_is_stored(
+    api: Api, stored: list[str] | None
+) -> None:
+    path = f"{CRDS}/{api.create(CRDS, widget_crd())['metadata']['name']}/status"
+
+    changed = api.patch(path, {"status": {"storedVersions": stored}})
+
+    assert changed["status"]["storedVersions"] == ["v1"]
+
+
+@pytest.mark.parametrize(
+    ("claims", "volumes", "mount", "expected"),
+    [
+        (["data", "data", "logs"], ["data", "a"], "data", []),
+        (
+            ["data"],
+            ["data", "a", "a"],
+            "b",
+            [
+                ("spec.template.spec.volumes[2].name", "FieldValueDuplicate"),
+                ("spec.template.spec.containers[0].volumeMounts[0].name", "FieldValueNotFound"),
+            ],
+        ),
+        (
+            ["A"],
+            [],
+            "A",
+            [
+                ("spec.template.spec.volumes[0].name", "FieldValueInvalid"),
+                ("spec.template.spec.containers[0].volumeMounts[0].name", "FieldValueNotFound"),
+            ],
+        ),
+    ],
+)
+def test_claims_of_a_stateful_set_are_the_first_volumes_of_its_pods(
+    api: Api,
+    claims: list[str],
+    volumes: list[str],
+    mount: str,
+    expected: list[tuple[str, str]],
+) -> None:
+    """A volume of the same name has none of its own."""
+    claim = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+    }
+    container = {"name": "c", "image": "i", "volumeMounts": [{"name": mount, "mountPath": "/a"}]}
+    pods = {"containers": [container], "volumes": [{"name": name} for name in volumes]}
+    labels = {"app": "a"}
+    spec = {
+        "serviceName": "a",
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pods},
+        "volumeClaimTemplates": [{"metadata": {"name": name}, "spec": claim} for name in claims],
+    }
+
+    answer = api.call("POST", STATEFUL_SETS, {"metadata": {"name": "a"}, "spec": spec})
+
+    assert (causes(answer.body) if answer.status == 422 else []) == expected, answer

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.server.kinds.builtin_strategies import (
     BuiltinStrategy,
     StatusStrategy,
@@ -123,6 +124,14 @@ class StatefulSetStrategy(ScaledStrategy):
         """Return a status without pods."""
         return {**super().initial_status(obj), "availableReplicas": 0}
 
+    def validate(self, obj: Object) -> list[FieldError]:
+        """Return the errors of a new object, whose pods have the claims as volumes."""
+        return super().validate(_with_claims(obj))
+
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of the new state and of the change."""
+        return super().validate_update(_with_claims(new), _with_claims(old))
+
     def warnings(self, new: Object, old: Object | None) -> list[str]:
         """Warn of claims, and of a negative number of revisions, which keeps all, too."""
         warnings = super().warnings(new, old)
@@ -135,6 +144,23 @@ class StatefulSetStrategy(ScaledStrategy):
                 "a value >= 0 is recommended"
             )
         return warnings
+
+
+def _with_claims(obj: Object) -> Object:
+    """Return a stateful set with a volume for each claim before the volumes of its template.
+
+    They take the place of volumes of the same name. Upstream: ``volumesToAddForTemplates``.
+    """
+    claims = obj["spec"].get("volumeClaimTemplates")
+    template = obj["spec"]["template"]
+    if not claims or "spec" not in template:
+        return obj
+    names = dict.fromkeys(claim.get("metadata", {}).get("name", "") for claim in claims)
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names] + [
+        volume for volume in template["spec"].get("volumes", ()) if volume["name"] not in names
+    ]
+    pods = {**template, "spec": {**template["spec"], "volumes": volumes}}
+    return {**obj, "spec": {**obj["spec"], "template": pods}}
 
 
 class ReplicaSetStrategy(ScaledStrategy):
