@@ -237,7 +237,7 @@ class Context(Generic[P]):
     ) -> bool:
         """Set a condition, with the clock of the run and the generation of its primary.
 
-        Returns True if anything changed. Raises ``ValueError``; see
+        Returns True if anything changed. Raises ``ValueError`` and ``TypeError``; see
         :func:`~clientgo.operator.status.set_condition`.
         """
         return set_condition(

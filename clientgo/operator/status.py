@@ -55,13 +55,19 @@ def set_condition(
 
     In a run use ``ctx.set_condition``, which knows the clock and the generation. The transition
     time changes only with the status. ``status`` None is Unknown. Raises ``ValueError`` for a
-    reason or message that the API server would refuse.
+    reason or message that the API server would refuse, ``TypeError`` for another argument.
     """
+    if not isinstance(conditions, list):
+        raise TypeError(
+            f"conditions is the list to change, as obj.status.conditions, not {conditions!r:.100}"
+        )
+    if not isinstance(status, bool | None):
+        raise TypeError(f"the status of a condition is True, False or None, not {status!r:.100}")
     if len(reason) > _LONGEST_REASON or not _REASON.fullmatch(reason):
         raise ValueError(f"a reason is one CamelCase word of at most 1024 letters, not {reason!r}")
     if len(message) > _LONGEST_MESSAGE:
         raise ValueError(f"a message has at most {_LONGEST_MESSAGE} letters, not {len(message)}")
-    text = "Unknown" if status is None else str(bool(status))
+    text = "Unknown" if status is None else str(status)
     wanted = Condition(
         type=type,
         status=text,

@@ -164,6 +164,23 @@ def test_an_initialisation_that_does_not_settle_is_a_bug(world: World) -> None:
     assert "reconcile" not in cycle.called
 
 
+def test_an_initialisation_that_does_not_say_whether_it_changed_something_is_a_bug(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """BP-05: what it changed would not be written."""
+    world.create(gadget(finalizers=(OURS,)))
+    cycle: Any = Cycle()
+    cycle.initialise = lambda obj: obj.metadata.labels.update(new="")
+    controller = world.register(cycle)
+    with world.running():
+        world.clock.wait_for(lambda: controller.queue.statistics().exhausted == 1)
+    assert world.writes() == []
+    assert "reconcile" not in cycle.called
+    assert (
+        "gadget: initialise returns True if it changed the object, False if not; it returned None"
+    ) in caplog.text
+
+
 # How users learn of it
 
 

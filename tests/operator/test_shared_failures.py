@@ -13,6 +13,7 @@ from clientgo.meta import (
 from clientgo.operator.controller.shared_failures import SharedFailures
 from clientgo.rest import ServerRefusedError
 from clientgo.testing import FakeClock
+from tests.background import Background
 
 A, B, C = (ObjectName("default", name) for name in "abc")
 
@@ -75,6 +76,16 @@ def test_a_success_ends_all_that_an_object_was_reported_for() -> None:
             shared.failed(key, error)
     assert shared.succeeded(A) == 4
     assert shared.succeeded(A) == 0
+
+
+def test_a_success_waits_while_another_thread_notes_a_failure() -> None:
+    """OP-RTY-26: what is shared is read under the lock."""
+    shared = SharedFailures(FakeClock())
+    with shared._lock:
+        success = Background(lambda: shared.succeeded(A))
+        with pytest.raises(AssertionError, match="still blocks"):
+            success.result(timeout=0.05)
+    assert success.result() == 0
 
 
 def test_few_ways_to_fail_are_remembered() -> None:

@@ -211,6 +211,21 @@ def test_what_the_server_would_refuse_is_refused_here(reason: str, message: str)
         set_condition([], "Ready", True, reason, message)
 
 
+@pytest.mark.parametrize(
+    ("conditions", "status", "hint"),
+    [
+        (gadget(), True, "the list to change, as obj.status.conditions, not <Gadget default/a"),
+        ([], "False", "the status of a condition is True, False or None, not 'False'"),
+    ],
+)
+def test_an_argument_of_another_type_is_refused_with_a_hint(
+    conditions: Any, status: Any, hint: str
+) -> None:
+    """OP-STS-07"""
+    with pytest.raises(TypeError, match=hint):
+        set_condition(conditions, "Ready", status, "Done")
+
+
 def test_a_reference_to_an_object() -> None:
     """OP-STS-09"""
     assert object_reference(part(uid="1", resource_version="2")) == {

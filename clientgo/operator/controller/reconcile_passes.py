@@ -82,7 +82,13 @@ class Reconcile(Pass):
         if self._shape.initialise is None:
             return False
         generation = metadata_of(self._shared).generation
-        if not self._shape.initialise(self._obj):
+        has_changed = self._shape.initialise(self._obj)
+        if not isinstance(has_changed, bool):
+            raise TerminalError(
+                f"{self._parts.controller}: initialise returns True if it changed the object, "
+                f"False if not; it returned {has_changed!r:.100}"
+            )
+        if not has_changed:
             self._run.settled()
             return False
         if self._run.initialised(generation) > MOST_INITIALISATIONS:

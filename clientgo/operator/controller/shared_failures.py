@@ -64,8 +64,6 @@ class SharedFailures:
     def succeeded(self, key: Hashable) -> int:
         """Note a run that succeeded; return how many others failed as its object did before, and
         were not reported."""
-        if not self._kinds:
-            return 0  # nearly always
         with self._lock:
             ended = [(alike, kind) for alike, kind in self._kinds.items() if kind.reported == key]
             for alike, _ in ended:

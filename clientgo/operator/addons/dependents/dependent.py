@@ -50,7 +50,10 @@ class Dependent(Generic[S, P]):
     def desired(self, ctx: Context[P], primary: P, /) -> S | Mapping[str, S] | None:
         """Return the object as it should be; several, by names for messages; None for none at all.
 
-        A namespace that is left out is that of the primary.
+        A namespace that is left out is that of the primary. Where the cache has only objects with
+        certain labels, by ``owns=[watch(kind, labels=...)]`` or a ``CacheScope``, the object needs
+        these labels, here or in ``labels`` of the class; without them each run reads the object at
+        the API server, and an Event says so.
         """
         raise NotImplementedError(f"{type(self).__name__} needs desired(self, ctx, primary)")
 
