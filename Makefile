@@ -11,8 +11,9 @@ ROWS   ?=
 # Hundreds of tests start a process: without bytecode on the disk each would compile the library.
 export PYTHONDONTWRITEBYTECODE :=
 
-# An editable install that puts the directory on the path: type checkers and editors follow no hook.
-PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat
+PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
+# All extras of pyproject.toml: two of them come with others.
+EXTRAS := apiserver,kubernetes,metrics,operator,otel
 
 BENCH_OUT := --out benchmarks/results/full.json --plots docs/assets/benchmarks \
   --page docs/reference/benchmarks.md
@@ -24,8 +25,9 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(PIP_INSTALL) -e '.[dev]'
+	@echo "creating $(VENV) with clientgo and its development tools (700 MB): about a minute"
+	$(PYTHON) -m venv --upgrade-deps $(VENV)
+	$(PIP_INSTALL) -e '.[$(EXTRAS)]' --group dev
 	@touch $@
 
 install: $(STAMP) ## create .venv and install clientgo with its development tools
@@ -68,7 +70,7 @@ docs-serve: $(STAMP) ## show the documentation on http://127.0.0.1:8000, and fol
 
 # Peers that only the benchmarks need.
 $(VENV)/.bench: $(STAMP)
-	$(PIP_INSTALL) -e '.[bench]'
+	$(PIP_INSTALL) --group bench
 	@touch $@
 
 bench: $(VENV)/.bench ## measure the grid beside its peers in under 3 minutes (LAYERS=queue: a part)

@@ -26,15 +26,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FIRST, LAST = (3, 11), (3, 14)
 EXTRAS = "apiserver,kubernetes,metrics,operator,otel,schema"
-TOOLS = (
-    "pytest>=8",
-    "pytest-xdist>=3.5",
-    "pytest-benchmark>=4",
-    "hypothesis>=6.100",
-    "ruff>=0.6",
-    "mypy>=1.11",
-    "setuptools>=77",
-)
 QUICK = ("cache", "field", "informers", "rest", "util", "workqueue")
 """Threads, signals, sockets, copies and deep objects: where versions of Python differed."""
 LEFT_OUT = (
@@ -147,9 +138,10 @@ def _install(environment: Environment) -> str:
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     pinned = [*_oldest(project)] if environment.oldest else ["--upgrade"]
     subprocess.run(
-        [environment.interpreter, "-m", "venv", "--clear", environment.folder], check=True
+        [environment.interpreter, "-m", "venv", "--clear", "--upgrade-deps", environment.folder],
+        check=True,
     )
-    subprocess.run([*pip, "-e", f".[{EXTRAS}]", *TOOLS, *pinned], cwd=ROOT, check=True)
+    subprocess.run([*pip, "-e", f".[{EXTRAS}]", "--group", "test", *pinned], cwd=ROOT, check=True)
     stamp.touch()
     return python
 

@@ -34,7 +34,7 @@ def build_wheel(directory: Path) -> Path:
             shutil.copytree(ROOT / name, sources / name, ignore=ignored)
         else:
             shutil.copy(ROOT / name, sources / name)
-    build = f"from setuptools.build_meta import build_wheel; build_wheel({str(wheels)!r})"
+    build = f"from hatchling.build import build_wheel; build_wheel({str(wheels)!r})"
     _run(sys.executable, "-c", build, cwd=sources)
     (wheel,) = wheels.iterdir()
     return wheel

@@ -43,7 +43,7 @@ def types_hint() -> str:
         return ""
     return (
         "type checkers and editors do not see the types of this clientgo; they do after: "
-        f"{sys.executable} -m pip install --config-settings editable_mode=compat -e {source}"
+        f"{sys.executable} -m pip install -e {source}"
     )
 
 
