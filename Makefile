@@ -19,10 +19,10 @@ BENCH_OUT := --out benchmarks/results/full.json --plots docs/assets/benchmarks \
   --page docs/reference/benchmarks.md
 
 .DEFAULT_GOAL := help
-.PHONY: help install run study test test-matrix lint format tables docs docs-serve bench bench-full bench-parts field-peers clean
+.PHONY: help install run study test test-browser test-matrix lint format tables docs docs-serve bench bench-full bench-parts field-peers clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml
 	@echo "creating $(VENV) with clientgo and its development tools (700 MB): about a minute"
@@ -40,7 +40,10 @@ study: $(STAMP) ## serve a page on which a key travels through a controller
 
 # Many tests wait for time or for processes, so three of them at a time fill two cores.
 test: $(STAMP) ## run the whole test suite
-	$(BIN)/python -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not browser' $(PYTEST_ARGS)
+
+test-browser: $(STAMP) ## play each lesson in Chromium (skipped without one: apt-get install chromium)
+	$(BIN)/python -m pytest -m browser $(PYTEST_ARGS) tests/tools/study
 
 # PYTHONS='python3.12 /opt/python3.14/bin/python3': these instead of all that are found.
 # QUICK=1: the tests of some packages, on the Pythons that `make test` did not run on.

@@ -43,9 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def run(client: Client, stop: threading.Event, workers: int = 2) -> None:
+def run(client: Client, stop: threading.Event, workers: int = 2, *, resync: float = RESYNC) -> None:
     """Connect the parts and run them until ``stop`` is set."""
-    with EventBroadcaster() as broadcaster, SharedInformerFactory(client, RESYNC) as factory:
+    with EventBroadcaster() as broadcaster, SharedInformerFactory(client, resync) as factory:
         broadcaster.start_structured_logging()
         broadcaster.start_recording_to_sink(EventSink(client))
         controller = Controller(client, factory, broadcaster.new_recorder(NAME))

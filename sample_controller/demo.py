@@ -31,7 +31,7 @@ from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer, ObserverClosedError
 from clientgo.util.text.yaml_reader import read_yaml
 from clientgo.util.wait import call_when_set, retry_on_conflict, setup_signal_handler
-from sample_controller.__main__ import run
+from sample_controller.__main__ import RESYNC, run
 from sample_controller.types import Foo
 
 NAMESPACE = "default"
@@ -162,9 +162,12 @@ def run_controller(client: Client, stop: threading.Event, workers: int = 2) -> N
 
 
 @contextlib.contextmanager
-def controller(config: RestConfig) -> Iterator[None]:
+def controller(config: RestConfig, resync: float = RESYNC) -> Iterator[None]:
     """Run the program until the end of the block: a ``--target`` of ``clientgo study``."""
-    with Client(config) as client, running("controller", lambda stop: run_controller(client, stop)):
+    with (
+        Client(config) as client,
+        running("controller", lambda stop: run(client, stop, resync=resync)),
+    ):
         yield
 
 

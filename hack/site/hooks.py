@@ -17,6 +17,7 @@ from mkdocs.structure.pages import Page
 
 from clientgo.tools.study.page import exported
 from clientgo.tools.study.recording import load_recording
+from hack.site import lessons
 from hack.site.glossary import words_of
 from hack.site.links import DOCS, ROOT, for_the_site, linked, page_of, without_sources
 
@@ -52,6 +53,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(
             File.generated(config, page_of(path), content=text, inclusion=InclusionLevel.NOT_IN_NAV)
         )
+    for file in lessons.lesson_files(config):
+        files.append(file)
     return files
 
 
@@ -66,6 +69,8 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     if uri.startswith(EVIDENCE):
         page.meta["search"] = {"exclude": True}
         return without_sources(markdown, f"docs/{uri}")
+    if uri == lessons.PAGE:
+        markdown = lessons.with_lessons(markdown)
     if uri.startswith("source/"):
         path = uri.removeprefix("source/").removesuffix(".md")
         return for_the_site(markdown, path) if path.endswith(".md") else markdown

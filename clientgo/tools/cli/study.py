@@ -6,6 +6,7 @@
     clientgo study --target my_project.testing:controller --manifest crd.yaml --manifest foo.yaml
     clientgo study --replay study.jsonl
     clientgo study --replay study.jsonl --export study.html
+    clientgo study --lesson tombstone
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from pathlib import Path
 from clientgo.observe.serving import ServingError
 from clientgo.tools.cli import exercises
 from clientgo.tools.cli.inputs import UsageError, load_function, read_manifests
+from clientgo.tools.study.lessons.catalog import LESSONS, lesson_called
+from clientgo.tools.study.lessons.lesson import Lesson
+from clientgo.tools.study.lessons.live import live_lesson
 from clientgo.tools.study.page import exported
 from clientgo.tools.study.recording import Recording, RecordingError, load_recording
 from clientgo.tools.study.server import PageServer
@@ -34,6 +38,7 @@ def configure(parser: CommandParser) -> None:
         "clientgo study",
         "clientgo study --target my_project.testing:run --manifest crd.yaml --manifest foo.yaml",
         "clientgo study --replay study.jsonl",
+        "clientgo study --lesson tombstone",
         "clientgo study exercises",
         "",
         "The function takes a RestConfig and returns a context manager in which the controller",
@@ -43,6 +48,12 @@ def configure(parser: CommandParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--target", metavar="MODULE:FACTORY", help="study this controller")
     what.add_argument("--replay", metavar="FILE", type=Path, help="show a recording (JSONL)")
+    what.add_argument(
+        "--lesson",
+        metavar="NAME",
+        choices=[lesson.name for lesson in LESSONS],
+        help=f"play a lesson: {', '.join(lesson.name for lesson in LESSONS)}",
+    )
     parser.add_argument(
         "--manifest",
         metavar="FILE",
@@ -66,6 +77,8 @@ def _run(options: argparse.Namespace) -> int:
         with stop_on_signals() as stop:
             if options.replay:
                 replay(options, stop)
+            elif options.lesson:
+                play(lesson_called(options.lesson), stop, port=options.port)
             else:
                 study(_target(options), stop, port=options.port)
     except (UsageError, TargetError, RecordingError, ServingError) as error:
@@ -96,6 +109,25 @@ def study(
     with (
         Session(target, recording) as session,
         PageServer(recording, title=target.title, session=session, port=port) as page,
+    ):
+        _print(page)
+        invite()
+        stop.wait()
+
+
+def play(
+    lesson: Lesson,
+    stop: threading.Event,
+    *,
+    port: int = 0,
+    invite: Callable[[], object] = lambda: None,
+) -> None:
+    """Serve the page of a lesson with a running controller until ``stop`` is set."""
+    with (
+        live_lesson(lesson) as (session, live),
+        PageServer(
+            session.recording, title=lesson.title, session=session, lesson=live, port=port
+        ) as page,
     ):
         _print(page)
         invite()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ CONTENT_TYPES: Final[Mapping[str, str]] = {
     "js": "text/javascript; charset=utf-8",
 }
 
+_TITLE: Final = re.compile("<title>.*</title>")
+_LESSON: Final = "<!-- lesson -->"
 _SETUP: Final = '<script type="application/json" id="setup">{}</script>'
 _POLICY: Final = re.compile(r'(<meta http-equiv="Content-Security-Policy" content=")[^"]*"')
 _INLINE_POLICY: Final = (
@@ -25,42 +28,55 @@ _INLINE_POLICY: Final = (
 )
 _STYLE: Final = re.compile(r'<link rel="stylesheet" href="([\w.]+)">')
 _SCRIPT: Final = re.compile(r'<script src="([\w.]+)"></script>')
+_FOLDER: Final = files("clientgo.tools.study").joinpath("page")
 
 
 @cache
+def names() -> frozenset[str]:
+    """Return the names of the files that the page loads."""
+    return frozenset(file.name for file in _FOLDER.iterdir() if not file.name.endswith(".html"))
+
+
 def asset(name: str) -> str | None:
-    """Return a file of the page; None if it has no such file."""
-    folder = files("clientgo.tools.study").joinpath("page")
-    if name not in {file.name for file in folder.iterdir()}:
-        return None
-    return folder.joinpath(name).read_text(encoding="utf-8")
+    """Return a file that the page loads; None if it loads no such file."""
+    return template(name) if name in names() else None
 
 
-def index(setup: Mapping[str, Any]) -> str:
-    """Return the page for a server, with what it has to know."""
-    return _asset("index.html").replace(_SETUP, _data("application/json", "setup", [setup]))
+@cache
+def template(name: str) -> str:
+    """Return the text of a file of this package's page."""
+    return _FOLDER.joinpath(name).read_text(encoding="utf-8")
+
+
+def index(setup: Mapping[str, Any], lesson: str = "") -> str:
+    """Return the page for a server, with what it has to know, and the text of a lesson."""
+    page = template("index.html").replace(_LESSON, lesson)
+    page = _TITLE.sub(f"<title>{escape(setup['title'])}</title>", page)
+    return page.replace(_SETUP, _data("application/json", "setup", [setup]))
+
+
+def with_files_in(page: str, folder: str) -> str:
+    """Return a page that finds its files in a folder, such as ``../page/``."""
+    page = _STYLE.sub(lambda found: found[0].replace(found[1], folder + found[1]), page)
+    return _SCRIPT.sub(lambda found: found[0].replace(found[1], folder + found[1]), page)
+
+
+def with_recording(page: str, lines: Iterable[Mapping[str, Any]]) -> str:
+    """Return a page that shows these lines."""
+    recording = _data("text/plain", "recording", lines)
+    return page.replace("<script src=", f"{recording}\n<script src=", 1)
 
 
 def exported(recording: Recording, title: str) -> str:
     """Return a page that holds a recording, and that needs no server."""
     setup = {"live": False, "title": "clientgo study", "subtitle": title}
     page = _POLICY.sub(lambda found: f'{found[1]}{_INLINE_POLICY}"', index(setup))
-    lines = (json.loads(line) for line in recording.lines())
-    page = page.replace(
-        "<script src=", f"{_data('text/plain', 'recording', lines)}\n<script src=", 1
-    )
-    page = _STYLE.sub(lambda found: f"<style>\n{_asset(found[1])}</style>", page)
-    return _SCRIPT.sub(lambda found: f"<script>\n{_asset(found[1])}</script>", page)
+    page = with_recording(page, map(json.loads, recording.lines()))
+    page = _STYLE.sub(lambda found: f"<style>\n{template(found[1])}</style>", page)
+    return _SCRIPT.sub(lambda found: f"<script>\n{template(found[1])}</script>", page)
 
 
-def _asset(name: str) -> str:
-    found = asset(name)
-    if found is None:
-        raise FileNotFoundError(f"the page has no file {name}; is the package complete?")
-    return found
-
-
-def _data(kind: str, name: str, values: Any) -> str:
+def _data(kind: str, name: str, values: Iterable[Mapping[str, Any]]) -> str:
     """Return an element with lines of JSON, in which no text can end the element."""
     lines = "\n".join(json.dumps(value).replace("<", "\\u003c") for value in values)
     return f'<script type="{kind}" id="{name}">{lines}</script>'

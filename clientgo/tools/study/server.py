@@ -17,6 +17,8 @@ from typing import Any, Final, Self
 
 from clientgo.observe.serving import NOT_FOUND, Request, Response, Server
 from clientgo.tools.study.actions import described
+from clientgo.tools.study.lessons.live import LiveLesson
+from clientgo.tools.study.lessons.page import panel
 from clientgo.tools.study.page import CONTENT_TYPES, asset, exported, index
 from clientgo.tools.study.recording import Recording
 from clientgo.tools.study.session import ActionError, Session
@@ -29,14 +31,24 @@ _JSON: Final = "application/json"
 
 
 class PageServer:
-    """Serves the page of a recording, which is live with a ``session``. A context manager."""
+    """Serves the page of a recording, which is live with a ``session``. A context manager.
+
+    With a ``lesson`` of that session, the page plays it.
+    """
 
     def __init__(
-        self, recording: Recording, *, title: str, session: Session | None = None, port: int = 0
+        self,
+        recording: Recording,
+        *,
+        title: str,
+        session: Session | None = None,
+        lesson: LiveLesson | None = None,
+        port: int = 0,
     ) -> None:
         self._recording = recording
         self._title = title
         self._session = session
+        self._lesson = lesson
         self._token = secrets.token_urlsafe(18)
         self._server = Server(
             f"127.0.0.1:{port}",
@@ -88,7 +100,8 @@ class PageServer:
     def _read(self, request: Request) -> Response:
         name = request.rest
         if name == "":
-            return _text(index(self._setup()), "html")
+            text = "" if self._lesson is None else panel(self._lesson.lesson)
+            return _text(index(self._setup(), text), "html")
         if name == "events":
             return Response(
                 200, b"retry: 1000\n\n", "text/event-stream", self._events(_position(request))
@@ -97,12 +110,13 @@ class PageServer:
             return Response(200, self._recording.text(), "application/x-ndjson")
         if name == "export.html":
             return _text(exported(self._recording, self._title), "html")
-        found = None if name == "index.html" else asset(name)
+        found = asset(name)
         return NOT_FOUND if found is None else _text(found, name.rpartition(".")[2])
 
     def _setup(self) -> dict[str, Any]:
         actions = [] if self._session is None else self._session.target.actions
-        return {
+        lesson = {} if self._lesson is None else {"lesson": {"run": self._lesson.new_number()}}
+        return lesson | {
             "live": self._session is not None,
             "title": "clientgo study",
             "subtitle": self._title,
@@ -152,6 +166,12 @@ class PageServer:
             return {} if held is not None else {"message": "no thread waits at a boundary"}
         if what == "act":
             return {"message": session.act(asked["action"], str(asked.get("key") or "")).message}
+        if what == "lesson" and self._lesson is not None:
+            if "begin" in asked:
+                self._lesson.begin(int(asked["begin"]))
+            else:
+                self._lesson.answer()
+            return {}
         raise ValueError(f"nothing is called {what!r}")
 
 

@@ -11,6 +11,7 @@
   const player = Study.player({ live: setup.live, onShow: show, onChange: refresh });
   const details = Study.details({ body: by("details"), title: by("details-title"),
     sources: player.sources, onJump: jump });
+  const lesson = setup.lesson && Study.lesson({ player, picture, setup, post });
 
   /* -- what is shown -------------------------------------------------------------------------- */
 
@@ -21,6 +22,7 @@
     if (line && line.hop !== "study.source" && line.hop !== "study.released") by("caption").textContent = capital(tell(line));
     drawDetails();
     drawHeld(state);
+    lesson?.shown(moves);
   }
 
   let drawing = 0; // the details are drawn a few times per second, however many hops there are
@@ -115,6 +117,7 @@
     const behind = player.lines.length - player.position;
     by("status").textContent = gone || (!setup.live ? "replay" : !player.following ? "looking back"
       : behind > 25 ? `catching up: ${behind} hops` : { paused: "paused", slow: "slow motion" }[pace] || "live");
+    lesson?.changed();
   }
 
   async function post(path, body) {
@@ -216,7 +219,7 @@
         busy = true; // several messages of one part are added together
         setTimeout(() => {
           busy = false;
-          player.add(waiting);
+          add(waiting);
           waiting = [];
         });
       }
@@ -236,6 +239,8 @@
     };
   }
 
+  const add = (lines) => (lesson ? lesson.feed(lines) : player.add(lines));
+
   function frame() {
     if (shown && !document.hidden) picture.tick(player.now());
     setTimeout(() => requestAnimationFrame(frame), 100);
@@ -254,9 +259,9 @@
     const ready = recorded ? Promise.resolve(recorded.textContent)
       : fetch("recording").then((answer) => answer.text());
     ready.then((text) => {
-      player.add(text.split("\n").filter((line) => line.trim()).map((line) => JSON.parse(line)));
+      add(text.split("\n").filter((line) => line.trim()).map((line) => JSON.parse(line)));
       // The state in which the user did the first thing.
-      player.seek(Math.max(player.lines.findIndex((line) => line.hop === "study.action"), 0));
+      if (!lesson) player.seek(Math.max(player.lines.findIndex((line) => line.hop === "study.action"), 0));
     });
   }
   let width = 0;

@@ -9,7 +9,7 @@ Study.picture = (svg, { onExplain, onSelect }) => {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const ruler = document.createElement("canvas").getContext("2d");
   const family = getComputedStyle(document.body).fontFamily;
-  let layout = null, drawn = null, signature = "", selected = "";
+  let layout = null, drawn = null, signature = "", selected = "", pointed = "";
   const stations = new Map(); // place -> {group, lines, tag}
   const tokens = new Map(); // id -> {group, pill, spec}
   const layers = {};
@@ -307,7 +307,8 @@ Study.picture = (svg, { onExplain, onSelect }) => {
 
   function update(token, spec, colour) {
     const { group } = token;
-    group.setAttribute("class", `pill ${spec.style}` + (spec.key && spec.key === selected ? " selected" : ""));
+    const marks = (spec.key && spec.key === selected ? " selected" : "") + (spec.id === pointed ? " pointed" : "");
+    group.setAttribute("class", `pill ${spec.style}${marks}`);
     if (colour !== undefined) group.style.setProperty("--key", `var(--key-${colour})`);
     group.style.transform = `translate(${spec.slot.x}px, ${spec.slot.y}px)`;
     const rect = group.querySelector("rect");
@@ -468,6 +469,13 @@ Study.picture = (svg, { onExplain, onSelect }) => {
     }
   }
 
-  return { draw, tick, select, explain: (kind) => SECTIONS[kind] || PARTS[kind === "workers" ? "worker" : kind],
+  /* Point at the pill of an id, or at none. */
+  function point(id) {
+    pointed = id;
+    svg.classList.toggle("pointing", Boolean(id));
+    if (drawn) draw(drawn, [], { quick: true });
+  }
+
+  return { draw, tick, select, point, explain: (kind) => SECTIONS[kind] || PARTS[kind === "workers" ? "worker" : kind],
     boundaries: BOUNDARIES };
 };

@@ -1,0 +1,364 @@
+"""What the script of a lesson works with: objects to change, faults, and hops to wait for.
+
+Promises: no step waits for time. Each waits until what it causes was recorded, and while the
+controller is held, it does only what the script lets it do. So a run is the same each time, except
+for its times, its resource versions, and the order of hops of different threads.
+
+Blocks; used by one thread.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Final, TypeVar
+
+from clientgo.api.apps_v1 import Deployment
+from clientgo.client import ResourceClient
+from clientgo.observe.trace import active_trace
+from clientgo.rest import RestConfig
+from clientgo.testcluster.server.faults import Fault
+from clientgo.tools.study.actions import objects_of
+from clientgo.tools.study.lessons.marks import MARK, LessonError, Line, matches
+from clientgo.tools.study.session import Session
+from clientgo.tools.study.target import Target, foo_target
+
+T = TypeVar("T")
+
+TIMEOUT: Final = 30.0
+"""Seconds that a step waits for what it causes."""
+
+_NAMESPACE: Final = "default"
+_FOO: Final = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo"}
+_NO_RESYNC: Final = 0.0
+
+
+def key(name: str) -> str:
+    """Return the key of an object of the lessons."""
+    return f"{_NAMESPACE}/{name}"
+
+
+def child_of(foo: str) -> str:
+    """Return the name of the Deployment of a Foo; it differs, as the two keys do."""
+    return foo.replace("foo", "web")
+
+
+class LateController:
+    """Runs the sample controller when the script says so. Thread-safe.
+
+    Without resync, so that nothing happens by itself while a reader thinks.
+    """
+
+    def __init__(self) -> None:
+        self._controller: Callable[..., Any] = import_module("sample_controller.demo").controller
+        self._config: RestConfig | None = None
+        self._running = ExitStack()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def run(self, config: RestConfig) -> Iterator[None]:
+        """Be ready to start; stop it at the end of the block."""
+        self._config = config
+        try:
+            yield
+        finally:
+            self.stop()
+
+    def start(self) -> None:
+        if self._config is None:
+            raise RuntimeError("the session has not begun, or has ended")
+        with self._lock:
+            self._running.enter_context(self._controller(self._config, resync=_NO_RESYNC))
+
+    def stop(self) -> None:
+        """Stop it, if it runs; blocks until its threads have ended."""
+        with self._lock:
+            self._running.close()
+
+
+def lesson_target(controller: LateController) -> Target:
+    """Return the sample controller, with nothing on the server."""
+    return replace(foo_target(), run=controller.run, objects=())
+
+
+class Stage:
+    """A script's view of a session. ``number`` is that of the run, in this session.
+
+    ``answered`` returns when the reader has answered.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        controller: LateController,
+        answered: Callable[[], object] = lambda: None,
+        number: int = 1,
+    ) -> None:
+        self._session = session
+        self._controller = controller
+        self._answered = answered
+        self._number = number
+        self._ended = threading.Event()
+        self._recording = session.recording
+        self._position = self._recording.read(0, 0).end
+        self._seen: list[Line] = []
+        self._since = 0
+        """Where the lines begin that steps look at: at the last sentence."""
+        self._marks = 0
+        self._held: dict[int, Line] = {}
+        self._state = _Settling()
+
+    # The run
+
+    def clear(self) -> None:
+        """Begin with no controller, no fault and no object."""
+        self._controller.stop()
+        self._session.server.lift()
+        for objects in (self._foos(), self._deployments()):
+            objects.delete_collection()
+        self._mark("run", run=self._number)
+
+    def prepare(self, *foos: str) -> None:
+        """Begin with these Foos, their Deployments, and a controller that has nothing to do."""
+        for name in foos:
+            self.create_foo(name)
+        self.start_controller()
+        self.settle()
+        self.hold()
+
+    def begin(self) -> None:
+        """End the preparation."""
+        self._mark("begin")
+
+    def say(self, text: str, *, fast: bool = False) -> None:
+        """Tell the reader what comes next."""
+        self._mark("say", text=text, fast=fast)
+
+    def ask(self, pill: str) -> None:
+        """Ask the question of the lesson; ``pill`` is what the page points at."""
+        self._mark("ask", pill=pill)
+        self._answered()
+
+    def shown(self) -> list[Line]:
+        """Return what was recorded since the beginning."""
+        first = next(n for n, line in enumerate(self._seen) if line.get("what") == "begin")
+        return self._seen[first:]
+
+    def end(self, counts: Sequence[tuple[str, int]]) -> None:
+        """End the lesson with what was counted, and let the controller go."""
+        self._mark("end", counts=counts)
+        self.release()
+
+    def abort(self) -> None:
+        """Let the step that waits, and each later one, raise LessonError. From any thread."""
+        self._ended.set()
+        self._note(MARK, what="abort")
+
+    def start_controller(self) -> None:
+        self._controller.start()
+
+    # Changes of another user
+
+    def create_foo(self, name: str, replicas: int = 1) -> None:
+        spec = {"deploymentName": child_of(name), "replicas": replicas}
+        manifest = {**_FOO, "metadata": {"name": name}, "spec": spec}
+        self._change(f"a user creates {name}", "foos", lambda: self._foos().create(manifest))
+
+    def scale_foo(self, name: str, replicas: int) -> str:
+        """Return the new resource version."""
+        return self._change(
+            f"a user scales {name} to {replicas}",
+            "foos",
+            lambda: self._foos().patch(name, {"spec": {"replicas": replicas}}),
+        )
+
+    def scale_deployment(self, name: str, replicas: int) -> str:
+        """Return the new resource version."""
+        return self._change(
+            f"another user scales the Deployment {name} to {replicas}",
+            "deployments",
+            lambda: self._deployments().patch(name, {"spec": {"replicas": replicas}}),
+        )
+
+    def delete_deployment(self, name: str) -> None:
+        self._delete(f"another user deletes the Deployment {name}", self._deployments(), name)
+
+    def delete_foo(self, name: str) -> None:
+        self._delete(f"a user deletes {name}", self._foos(), name)
+
+    def _foos(self) -> ResourceClient[Any]:
+        return objects_of(self._session.client, {**_FOO, "metadata": {}})
+
+    def _deployments(self) -> ResourceClient[Deployment]:
+        return self._session.client.resource(Deployment).namespace(_NAMESPACE)
+
+    def _change(self, message: str, resource: str, change: Callable[[], Any]) -> str:
+        self._note("study.action", action="change", message=message)
+        version = str(change().metadata.resource_version)
+        if self._state.cached:  # the page knows the versions of what the controller watches
+            self.wait("study.object", resource=resource, version=version)
+        return version
+
+    def _delete(self, message: str, objects: ResourceClient[Any], name: str) -> None:
+        self._note("study.action", action="change", message=message)
+        objects.delete(name)
+        self.wait("study.object", key=key(name), type="DELETED")
+
+    # Faults
+
+    def inject(self, fault: Fault, message: str, shown: str = "") -> None:
+        """Let the server misbehave; ``shown`` is what the picture says until it is lifted."""
+        self._note("study.action", action="fault", message=message, fault=shown, shown=shown)
+        self._session.server.inject(fault)
+
+    def lift(self, fault: Fault, message: str, shown: str = "") -> None:
+        self._note("study.action", action="lift", message=message, lifted=[shown])
+        self._session.server.lift(fault)
+
+    # Holding, and waiting
+
+    def hold(self) -> None:
+        """Hold each thread of the controller at its next boundary."""
+        self._session.pacing.pause()
+
+    def release(self) -> None:
+        """Let all threads go."""
+        self._session.pacing.resume()
+
+    def let(self, boundary: str, of: str = "") -> None:
+        """Let a thread pass a boundary, when it comes to it."""
+        self._step(self._wait(f"a thread at {boundary} {of}", lambda: self._first({boundary}, of)))
+
+    def let_until(
+        self, hop: str, *boundaries: str, through: str = "", count: int = 1, **fields: Any
+    ) -> Line:
+        """Let threads ``through`` boundaries, of one component, until a hop follows; return it."""
+        wanted = set(boundaries)
+
+        def found() -> tuple[Line | None, int] | None:
+            line, number = self._find(hop, count, fields), self._first(wanted, through)
+            return None if line is None and number is None else (line, number or 0)
+
+        while True:
+            line, number = self._wait(f"{hop} {fields}", found)
+            if line is not None:
+                return line
+            self._step(number)
+
+    def wait(self, hop: str, *, count: int = 1, **fields: Any) -> Line:
+        """Wait for the hop with these fields, the n-th since the last sentence; return it."""
+
+        return self._wait(f"{hop} {fields}", lambda: self._find(hop, count, fields))
+
+    def cached(self, of: str, name: str) -> str:
+        """Return the resource version at which an object is in the cache of an informer."""
+        return self._state.cached[of, key(name)]
+
+    def watched(self, of: str) -> str:
+        """Return the last resource version that a reflector has seen."""
+        return self._state.watched[of]
+
+    def settle(self) -> None:
+        """Wait until the caches have what the server has, and no key is left to sync."""
+
+        def found() -> bool | None:
+            return True if self._state.is_idle() and self._is_current() else None
+
+        self._wait("an end of what the controller does", found)
+
+    def _find(self, hop: str, count: int, fields: Mapping[str, Any]) -> Line | None:
+        fits = [line for line in self._seen[self._since :] if matches(line, hop, fields)]
+        return fits[count - 1] if len(fits) >= count else None
+
+    def _first(self, boundaries: Collection[str], of: str) -> int | None:
+        """Return the number of the thread that has waited longest at one of the boundaries."""
+        fits = (
+            number
+            for number, line in self._held.items()
+            if line["boundary"] in boundaries and of in ("", line["of"].removesuffix(" reflector"))
+        )
+        return min(fits, default=None)
+
+    def _step(self, number: int) -> None:
+        self._held.pop(number)
+        self._session.pacing.step(number)
+
+    def _is_current(self) -> bool:
+        stored: dict[tuple[str, str], str] = {}
+        for name, objects in (("Foo", self._foos()), ("Deployment", self._deployments())):
+            for obj in objects.list().items:
+                version = str(obj.metadata.resource_version)
+                stored[name, key(obj.metadata.name)] = version
+        return stored == self._state.cached
+
+    def _wait(self, what: str, found: Callable[[], T | None]) -> T:
+        while True:
+            self._read(0.0)
+            if self._ended.is_set():
+                raise LessonError("another run has begun")
+            result = found()
+            if result is not None:
+                return result
+            if not self._read(TIMEOUT):
+                last = [line["hop"] for line in self._seen[-6:]]
+                raise LessonError(f"{what}: not seen; the last hops are {', '.join(last)}")
+
+    def _read(self, timeout: float) -> bool:
+        part = self._recording.read(self._position, timeout)
+        self._position = part.end
+        for encoded in part.lines:
+            line = json.loads(encoded)
+            self._seen.append(line)
+            self._state.apply(line)
+            if line["hop"] == "study.held":
+                self._held[line["number"]] = line
+            elif line["hop"] == "study.released":
+                self._held.pop(line["number"], None)
+        return bool(part.lines)
+
+    def _mark(self, what: str, **rest: Any) -> None:
+        """Leave a mark; the next steps look at what comes after it."""
+        self._marks += 1
+        self._note(MARK, what=what, number=self._marks, **rest)
+        self._since = self._seen.index(self.wait(MARK, number=self._marks)) + 1
+
+    def _note(self, hop: str, **rest: Any) -> None:
+        trace = active_trace()
+        if trace is None:
+            raise LessonError("the session has ended")
+        trace.note(hop, "", **rest)
+
+
+class _Settling:
+    """What is known of caches and queue, to see that a controller has nothing left to do."""
+
+    def __init__(self) -> None:
+        self.cached: dict[tuple[str, str], str] = {}
+        self.watched: dict[str, str] = {}
+        self._pending: set[str] = set()
+        self._delayed: set[str] = set()
+
+    def apply(self, line: Line) -> None:
+        hop, about = line["hop"], line.get("key", "")
+        if hop == "index.update":
+            if line["action"] == "delete":
+                self.cached.pop((line["of"], about), None)
+            else:
+                self.cached[line["of"], about] = line["version"]
+        elif hop == "watch.event" and line["type"] != "ERROR":
+            self.watched[line["of"]] = line["version"]
+        elif hop == "queue.add":
+            self._pending.add(about)
+            if line["thread"].startswith("workqueue-delays"):
+                self._delayed.discard(about)
+        elif hop in ("queue.add_after", "queue.add_rate_limited"):
+            self._delayed.add(about)
+        elif hop == "queue.done" and not line["again"]:
+            self._pending.discard(about)
+
+    def is_idle(self) -> bool:
+        return not self._pending and not self._delayed

@@ -1,0 +1,41 @@
+"""The lessons of the site: each is run when the site is built, and becomes a page that plays it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File
+
+from clientgo.tools.study.lessons.catalog import LESSONS
+from clientgo.tools.study.lessons.page import Site, site_page
+from clientgo.tools.study.lessons.recorder import record
+from clientgo.tools.study.page import asset, names
+
+PAGE: Final = "learn/index.md"
+_PLACE: Final = "<!-- lessons -->"
+_SITE: Final = Site(docs="../../", learn="../", page="../page/")
+
+
+@cache
+def lesson_pages() -> dict[str, str]:
+    """Run the lessons; return their pages, and the files of the pages, by where they are.
+
+    Raises:
+        LessonError: a lesson does not run as it says.
+    """
+    shared = {f"learn/page/{name}": asset(name) or "" for name in names()}
+    pages = {f"learn/{one.name}/index.html": site_page(record(one), _SITE) for one in LESSONS}
+    return shared | pages
+
+
+def lesson_files(config: MkDocsConfig) -> list[File]:
+    """Return the files of the lessons, for the site."""
+    return [File.generated(config, uri, content=text) for uri, text in lesson_pages().items()]
+
+
+def with_lessons(markdown: str) -> str:
+    """Return the text of the page of all lessons, with their list."""
+    items = [f"1. [{one.title}]({one.name}/index.html)<br>{one.sentence}" for one in LESSONS]
+    return markdown.replace(_PLACE, "\n".join(items))

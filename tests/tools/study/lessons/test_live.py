@@ -1,0 +1,88 @@
+"""A lesson with a controller that runs: it waits for the answer, and can begin again."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from clientgo.tools.study.lessons.catalog import lesson_called
+from clientgo.tools.study.lessons.live import LiveLesson, live_lesson
+from clientgo.tools.study.server import PageServer
+from clientgo.tools.study.session import Session
+from tests.tools.study.reading import Reader
+
+TOMBSTONE = lesson_called("tombstone")
+
+
+@pytest.fixture
+def playing() -> Iterator[tuple[Session, LiveLesson]]:
+    with live_lesson(TOMBSTONE) as both:
+        yield both
+
+
+def test_a_run_waits_for_the_answer_and_then_lets_the_controller_go(
+    playing: tuple[Session, LiveLesson],
+) -> None:
+    session, live = playing
+    reader = Reader(session.recording)
+
+    live.begin(live.new_number())
+    reader.wait_for_hop("study.lesson", what="ask")
+    assert session.pacing.mode == "paused"
+    live.answer()
+
+    end = reader.wait_for_hop("study.lesson", what="end")
+    assert end["counts"] == [[count.label, count.expected] for count in TOMBSTONE.counts]
+    live.end()
+    assert session.pacing.mode == "running"
+
+
+def test_another_run_ends_the_one_before_and_begins_without_its_objects(
+    playing: tuple[Session, LiveLesson],
+) -> None:
+    session, live = playing
+    reader = Reader(session.recording)
+    live.begin(1)
+    reader.wait_for_hop("study.lesson", what="begin")
+
+    live.begin(2)
+    reader.wait_for_hop("study.lesson", what="run", run=2)
+    reader.wait_for_hop("study.lesson", what="ask")
+    live.answer()
+
+    end = reader.wait_for_hop("study.lesson", what="end")
+    assert end["counts"] == [[count.label, count.expected] for count in TOMBSTONE.counts]
+
+
+def test_the_page_begins_a_run_and_answers() -> None:
+    with (
+        live_lesson(TOMBSTONE) as (session, live),
+        PageServer(session.recording, title="x", session=session, lesson=live) as server,
+    ):
+        reader = Reader(session.recording)
+        page = _request(server.url, "GET", "")
+        assert TOMBSTONE.question in page
+        assert '"lesson": {"run": 1}' in page
+
+        assert _request(server.url, "POST", "lesson", {"begin": 1}) == "{}"
+        reader.wait_for_hop("study.lesson", what="ask")
+        assert _request(server.url, "POST", "lesson", {"answered": True}) == "{}"
+        reader.wait_for_hop("study.lesson", what="end")
+
+
+def _request(url: str, method: str, path: str, body: object = None) -> str:
+    where = urlsplit(url)
+    connection = http.client.HTTPConnection(where.netloc, timeout=30)
+    connection.request(
+        method,
+        where.path + path,
+        None if body is None else json.dumps(body),
+        {"Content-Type": "application/json"},
+    )
+    text = connection.getresponse().read().decode()
+    connection.close()
+    return text
