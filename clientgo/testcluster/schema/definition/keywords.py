@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from clientgo.meta.validation.duplicates import duplicates
 from clientgo.meta.validation.field_errors import OMITTED, FieldError
 from clientgo.testcluster.schema.json_schema import JSONSchema, ValidationRule
 from clientgo.testcluster.schema.pruning import RESOURCE_FIELDS
@@ -219,8 +220,9 @@ def _check_list_map(schema: JSONSchema, path: str) -> Iterator[FieldError]:
         detail = "must be object if parent array's x-kubernetes-list-type is map"
         yield FieldError.invalid(f"{path}.items.type", items.type or "", detail)
         return
+    repeated = duplicates(schema.list_map_keys)
     for position, name in enumerate(schema.list_map_keys):
-        if name in schema.list_map_keys[:position]:
+        if position in repeated:
             detail = "must not contain duplicate entries"
             yield FieldError.invalid(where, schema.list_map_keys, detail)
         key = items.properties.get(name)

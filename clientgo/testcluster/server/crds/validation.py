@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from clientgo.meta.validation import field_path
+from clientgo.meta.validation.duplicates import duplicates
 from clientgo.meta.validation.field_errors import aggregate_message
 from clientgo.testcluster.schema import FieldError, JSONSchema, SchemaError, StructuralSchema
 from clientgo.testcluster.schema.pruning import RESOURCE_FIELDS
@@ -298,9 +299,10 @@ def _validate_review_versions(versions: Sequence[str], path: str) -> list[FieldE
     if not versions:
         return [FieldError.required(path)]
     errors = []
+    repeated = duplicates(versions)
     for index, version in enumerate(versions):
         where = f"{path}[{index}]"
-        if version in versions[:index]:
+        if index in repeated:
             errors.append(FieldError.invalid(where, version, "duplicate version"))
         else:
             errors += _follows(DNS_1035_LABEL, version, where)

@@ -8,10 +8,12 @@ Upstream: ``pkg/api/pod/warnings.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple
 
 from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.meta.selectors import label_value_problems
+from clientgo.meta.validation.duplicates import duplicates
 from clientgo.testcluster.server.kinds.warnings import (
     VOLUME_ROWS,
     Row,
@@ -40,6 +42,9 @@ def name_warnings(obj: Object, use: str) -> list[str]:
 
 _known = RepeatedValues()
 
+_MOST_WARNINGS: Final = 10_000
+"""A response has no place for more. Ports and files can have one with each other one."""
+
 
 def pod_warnings(pod: Object, prefix: str = "") -> list[str]:
     """Return the warnings about a pod, or a template of pods; ``prefix`` is its path with a dot."""
@@ -47,40 +52,31 @@ def pod_warnings(pod: Object, prefix: str = "") -> list[str]:
     key = value_key([prefix, annotations, pod.get("spec")])
     found: list[str] | None = _known.result(key)
     if found is None:
-        found = _find_warnings(pod.get("spec", {}), annotations, prefix)
+        warnings = _warnings(pod.get("spec", {}), annotations, prefix)
+        found = list(islice(warnings, _MOST_WARNINGS))
         _known.remember(key, found)
     return found
 
 
-def _find_warnings(spec: Object, annotations: Mapping[str, str], prefix: str) -> list[str]:
-    """Return the warnings in upstream's order."""
+def _warnings(spec: Object, annotations: Mapping[str, str], prefix: str) -> Iterator[str]:
+    """Yield the warnings in upstream's order."""
     path, annotated = f"{prefix}spec", f"{prefix}metadata.annotations"
-    return [
-        *row_warnings(_SELECTION_ROWS, spec, f"{path}."),
-        *row_warnings(_ANNOTATION_ROWS, annotations, annotated),
-        *(
-            text
-            for index, volume in enumerate(spec.get("volumes") or ())
-            for text in row_warnings(VOLUME_ROWS, volume, f"{path}.volumes[{index}].")
-        ),
-        *_overlapping_paths(spec),
-        *_duplicate_aliases(spec, path),
-        *_pull_secrets(spec, path),
-        *row_warnings(_OVERHEAD_ROWS, spec, f"{path}."),
-        *_old_profile(spec, annotations, annotated),
-        *(
-            text
-            for where, container in _containers(spec, path)
-            for text in (
-                *_old_container_profiles(container, spec, annotations, annotated),
-                *row_warnings(_CONTAINER_ROWS, container, f"{where}."),
-                *_hidden_variables(container, where),
-            )
-        ),
-        *_ports(spec, path),
-        *_duplicate_port_names(spec, path),
-        *row_warnings(_LAST_ROWS, spec, f"{path}."),
-    ]
+    yield from row_warnings(_SELECTION_ROWS, spec, f"{path}.")
+    yield from row_warnings(_ANNOTATION_ROWS, annotations, annotated)
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        yield from row_warnings(VOLUME_ROWS, volume, f"{path}.volumes[{index}].")
+    yield from _overlapping_paths(spec)
+    yield from _duplicate_aliases(spec, path)
+    yield from _pull_secrets(spec, path)
+    yield from row_warnings(_OVERHEAD_ROWS, spec, f"{path}.")
+    yield from _old_profile(spec, annotations, annotated)
+    for where, container in _containers(spec, path):
+        yield from _old_container_profiles(container, spec, annotations, annotated)
+        yield from row_warnings(_CONTAINER_ROWS, container, f"{where}.")
+        yield from _hidden_variables(container, where)
+    yield from _ports(spec, path)
+    yield from _duplicate_port_names(spec, path)
+    yield from row_warnings(_LAST_ROWS, spec, f"{path}.")
 
 
 def _containers(spec: Object, path: str) -> Iterator[tuple[str, Object]]:
@@ -198,13 +194,13 @@ def _overlapping_paths(spec: Object) -> Iterator[str]:
             source = volume.get(kind[0].lower() + kind[1:]) or {}
             said = f'{kind} "{source.get(field, "")}"' if field else kind
             files = [(item.get("path", ""), "") for item in source.get("items") or ()]
-            for overlap in _overlaps(files, []):
+            for overlap in _Files().overlaps(files):
                 yield f'volume "{name}" ({said}): overlapping paths: {overlap}'
-        seen: list[_File] = []
+        seen = _Files()
         for source in (volume.get("projected") or {}).get("sources") or ():
             if not source:
                 yield f'volume "{name}" (Projected) has no sources provided'
-            for overlap in _overlaps(_projected_files(source), seen):
+            for overlap in seen.overlaps(_projected_files(source)):
                 yield f'volume "{name}" (Projected): overlapping paths: {overlap}'
 
 
@@ -237,14 +233,41 @@ _CERTIFICATE_FILES: Mapping[str, str] = {
 }
 
 
-def _overlaps(files: Iterable[_File], seen: list[_File]) -> Iterator[str]:
-    """Yield each file that overlaps one that was seen before; add it to those."""
-    for path, said in ((path.rstrip("/"), said) for path, said in files):
-        for other, of_other in seen if path else ():
-            if f"{other}/".startswith(f"{path}/") or f"{path}/".startswith(f"{other}/"):
+class _Files:
+    """The files of a volume, as a tree of directories: a file may be one at the same time."""
+
+    def __init__(self) -> None:
+        self._seen: list[_File] = []
+        self._root = _Directory({}, [])
+
+    def overlaps(self, files: Iterable[_File]) -> Iterator[str]:
+        """Add files; yield each overlap with one that was added before."""
+        for path, said in ((path.rstrip("/"), said) for path, said in files):
+            if not path:
+                continue
+            for other, of_other in self._add(path, said):
                 yield f'"{path}"{said} with "{other}"{of_other}'
-        if path:
-            seen.append((path, said))
+
+    def _add(self, path: str, said: str) -> list[_File]:
+        """Add a file; return those above, at and below it, in the order of their addition."""
+        directory, found = self._root, []
+        for name in path.split("/"):
+            found += directory.files
+            directory = directory.below.setdefault(name, _Directory({}, []))
+        below = [directory]
+        while below:
+            at = below.pop()
+            found += at.files
+            below += at.below.values()
+        directory.files.append(len(self._seen))
+        self._seen.append((path, said))
+        return [self._seen[place] for place in sorted(found)]
+
+
+class _Directory(NamedTuple):
+    below: dict[str, _Directory]
+    files: list[int]
+    """Those of this path, by the order of their addition."""
 
 
 # -- names that are there twice
@@ -260,9 +283,8 @@ def _duplicate_aliases(spec: Object, path: str) -> Iterator[str]:
 
 def _pull_secrets(spec: Object, path: str) -> Iterator[str]:
     names = [secret.get("name", "") for secret in spec.get("imagePullSecrets") or ()]
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            yield f'{path}.imagePullSecrets[{index}].name: duplicate name "{name}"'
+    for index in sorted(duplicates(names)):
+        yield f'{path}.imagePullSecrets[{index}].name: duplicate name "{names[index]}"'
     for index, name in enumerate(names):
         if not name:
             yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
@@ -289,26 +311,46 @@ def _all_ports(spec: Object, path: str) -> Iterator[tuple[str, Object]]:
 
 
 def _ports(spec: Object, path: str) -> Iterator[str]:
-    seen: dict[tuple[Any, ...], list[tuple[str, Object]]] = {}
+    seen: dict[_PortKey, list[int]] = {}
+    ports: list[tuple[str, Object]] = []
     for where, port in _all_ports(spec, path):
         if port.get("hostIP") and not port.get("hostPort"):
             yield f"{where}: hostIP set without hostPort: {_shown(port)}"
-        same = seen.setdefault((port["containerPort"], port.get("protocol")), [])
-        for other_place, other in same:
-            if relation := _relation(port, other):
-                yield f"{where}: {relation} port definition with {other_place}"
-        same.append((where, port))
+        for before in sorted(chain.from_iterable(seen.get(key, ()) for key in _related(port))):
+            other_place, other = ports[before]
+            yield f"{where}: {_relation(port, other)} port definition with {other_place}"
+        for key in _keys(port):
+            seen.setdefault(key, []).append(len(ports))
+        ports.append((where, port))
+
+
+_PortKey = tuple[Any, ...]
+"""The first fields of a port: its number and protocol, its port of the host, its address there."""
+
+
+def _keys(port: Object) -> tuple[_PortKey, ...]:
+    own = port["containerPort"], port.get("protocol")
+    host = port.get("hostPort", 0)
+    return own, (*own, host), (*own, host, port.get("hostIP", ""))
+
+
+def _related(port: Object) -> tuple[_PortKey, ...]:
+    """Return the keys of ports that contradict a port."""
+    own, of_host, of_address = _keys(port)
+    *_, host, address = of_address
+    if not host:
+        return (own,)
+    unset = (*own, 0)
+    return (unset, of_address, (*of_host, "")) if address else (unset, of_host)
 
 
 def _relation(port: Object, other: Object) -> str:
-    """Return how two definitions of a port contradict each other; empty if they don't."""
-    ports = port.get("hostPort", 0), other.get("hostPort", 0)
-    addresses = port.get("hostIP", ""), other.get("hostIP", "")
-    if ports[0] == ports[1] and addresses[0] == addresses[1]:
+    """Return how two definitions of a port contradict each other."""
+    if _keys(port)[-1] == _keys(other)[-1]:
         return "duplicate"
-    if 0 in ports:
+    if not (port.get("hostPort") and other.get("hostPort")):
         return "overlapping"
-    return "dangerously ambiguous" if ports[0] == ports[1] and "" in addresses else ""
+    return "dangerously ambiguous"
 
 
 def _shown(port: Object) -> str:

@@ -17,6 +17,7 @@ from itertools import chain
 from typing import Any, ClassVar, Generic, TypeVar
 from zlib import crc32
 
+from clientgo.meta.validation.duplicates import duplicates
 from clientgo.meta.validation.field_errors import FieldError
 from clientgo.meta.watch_event import EventType
 from clientgo.testcluster.server.admission.plugins.plugin import Plugin
@@ -230,9 +231,8 @@ def _family_errors(spec: Object) -> list[FieldError]:
         if family not in _FAMILIES
     ]
     errors += [
-        FieldError.duplicate(f"spec.ipFamilies[{index}]", family)
-        for index, family in enumerate(spec["ipFamilies"])
-        if family in spec["ipFamilies"][:index]
+        FieldError.duplicate(f"spec.ipFamilies[{index}]", spec["ipFamilies"][index])
+        for index in sorted(duplicates(spec["ipFamilies"]))
     ]
     policy = spec["ipFamilyPolicy"]
     if policy not in _POLICIES:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clientgo.meta.selectors import label_key_problems
+from clientgo.meta.validation.duplicates import duplicates
 from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.server.kinds.admission.selectors import selector_errors
 from clientgo.testcluster.server.kinds.builtin_strategies import BuiltinStrategy, StatusStrategy
@@ -242,10 +243,11 @@ def _reference_errors(reference: Object, path: str) -> Iterator[FieldError]:
 
 
 def _action_errors(actions: Sequence[str], path: str) -> Iterator[FieldError]:
+    repeated = duplicates(actions)
     for index, action in enumerate(actions):
         if action not in _ACTIONS:
             yield FieldError.not_supported(f"{path}[{index}]", action, _ACTIONS)
-        if action in actions[:index]:
+        if index in repeated:
             yield FieldError.duplicate(f"{path}[{index}]", action)
     if {"Deny", "Warn"} <= set(actions):
         detail = (
@@ -304,11 +306,12 @@ def _resources_errors(resources: Object, path: str) -> Iterator[FieldError]:
 
 def _rule_errors(rule: Object, path: str) -> Iterator[FieldError]:
     names: list[str] = rule.get("resourceNames", [])
+    repeated = duplicates(names)
     for index, name in enumerate(names):
         where = f"{path}.resourceNames[{index}]"
         for problem in PATH_SEGMENT.problems(name):
             yield FieldError.invalid(where, name, problem)
-        if name in names[:index]:
+        if index in repeated:
             yield FieldError.duplicate(where, name)
     for field in ("operations", "apiGroups", "apiVersions", "resources"):
         values: list[Any] = rule.get(field, [])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from clientgo.testcluster.server.kinds.tables.kind_table import ITEMS, VALUES, split_path
 from clientgo.testcluster.server.kinds.tables.validation.causes import Check, Run, error_of, join
@@ -18,12 +19,12 @@ def reference_check(entry: Mapping[str, Any]) -> Check:
     def known(value: Any, path: str, run: Run) -> set[Any]:
         if not run.errors:
             return {target for read in targets for target in read.values(value)}
-        wrong = [error.field for error in run.errors]
+        wrong = _all_above(run)
         return {
             target
             for read in targets
             for where, target in read.places(value, path)
-            if not _has_error_below(where, wrong)
+            if _item_of(where) not in wrong
         }
 
     def check(value: Any, _old: Any, path: str, run: Run) -> None:
@@ -31,18 +32,29 @@ def reference_check(entry: Mapping[str, Any]) -> Check:
         if not items:
             return
         found = known(value, path, run)
+        place = names.finder(value, path)
         for index, item in enumerate(items):
             name = item if by is None else item.get(by)
             if name not in found and (name or by is None):
-                run.errors.append(error_of(reason, names.place(value, path, index), name, ""))
+                run.errors.append(error_of(reason, place(index), name, ""))
 
     return check
 
 
-def _has_error_below(path: str, fields: list[str]) -> bool:
-    """Return True if there is an error in the list item that a path is within."""
-    item = path[: path.rindex("]") + 1] if "]" in path else path
-    return any(field.startswith((f"{item}.", f"{item}[")) or field == item for field in fields)
+def _item_of(path: str) -> str:
+    """Return the path of the list item that a path is within."""
+    return path[: path.rindex("]") + 1] if "]" in path else path
+
+
+def _all_above(run: Run) -> set[str]:
+    """Return the paths at which there are errors, or below which."""
+    found = {error.field for error in run.errors}
+    for field in list(found):
+        found.update(field[: step.start()] for step in _STEP.finditer(field))
+    return found
+
+
+_STEP: Final = re.compile(r"[.\[]")
 
 
 def distinct_check(entry: Mapping[str, Any]) -> Check:
@@ -104,9 +116,16 @@ class Reader:
                 ]
         return found
 
-    def place(self, value: Any, path: str, index: int) -> str:
-        """Return the path of one of the values."""
-        return self.places(value, path)[index][0]
+    def finder(self, value: Any, path: str) -> Callable[[int], str]:
+        """Return a function that returns the path of a value by its index."""
+        places: list[tuple[str, Any]] = []
+
+        def find(index: int) -> str:
+            if not places:  # only causes need them
+                places.extend(self.places(value, path))
+            return places[index][0]
+
+        return find
 
 
 def _values_reader(steps: Sequence[str]) -> Callable[[Any], list[Any]]:

@@ -40,13 +40,13 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
             if evaluate(variables) is False:
                 run.errors.append(error_of(reason, join(path, name), "", message))
             return
+        place = each.finder(value, path)
         for index, item in enumerate(each.values(value)):
             if item_needs and not all(field in item for field in item_needs):
                 continue
             variables["item"] = item
             if evaluate(variables) is False:
-                where = join(each.place(value, path, index), name)
-                run.errors.append(error_of(reason, where, "", message))
+                run.errors.append(error_of(reason, join(place(index), name), "", message))
 
     return check
 
