@@ -107,7 +107,6 @@ class Trial:
             problem = ""
             for number, step in enumerate(steps):
                 step(self.client)
-                self.log.activity()
                 wanted = expected[number] if expected else None
                 if step is not steps[-1]:
                     self._reach(wanted)
@@ -136,7 +135,7 @@ class Trial:
         """Wait until the state is the expected one, or the time is up: the end decides."""
         end = self.log.waited + self.plan.timeout
         while self._look(expected) and self.log.waited < end:
-            self.log.activity()
+            pass
 
     def _compare(self, expected: State | None) -> str:
         """Wait until the state is the expected one, and the controller makes no more writes."""
@@ -149,7 +148,6 @@ class Trial:
                 return ""
             if self.log.waited >= end:
                 return difference or "the controller does not come to rest: it keeps writing"
-            self.log.activity()
 
     def _look(self, expected: State | None) -> str:
         """Read the state when the controller is quiet; return what differs."""
@@ -162,7 +160,6 @@ class Trial:
 
     def _stays_quiet(self) -> bool:
         before = len(self.log.writes())
-        self.log.activity()
         self.settle()
         return len(self.log.writes()) == before
 
@@ -266,13 +263,11 @@ class Trial:
                 metadata.pop(key, None)
             objects.delete(name)
             objects.create(plain)
-        self.log.activity()
 
     def touch(self) -> None:
         """Change the user's objects and restore them, so that they cause syncs."""
         for resource, namespace, name in self._created:
             _touch(self.client.resource(resource).namespace(namespace), name)
-        self.log.activity()  # the controller has something to do, but has not begun
 
     def take_leases(self) -> None:
         """Hold every Lease that the controller has, for ever."""

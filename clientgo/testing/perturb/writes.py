@@ -53,7 +53,6 @@ class RequestLog:
         self._changed = threading.Condition()
         self._requests: list[ObservedRequest] = []
         self._activities = 0
-        self._quiet = 0.0
         self.waited = 0.0
         """Seconds that :meth:`wait_until_quiet` has waited; fewer than by a late clock."""
 
@@ -64,7 +63,8 @@ class RequestLog:
         with self._changed:
             self._requests.append(request)
             if is_write(request) or _fills_a_cache(request):
-                self._note_activity()
+                self._activities += 1
+                self._changed.notify_all()
 
     def wait_for_reads(self, life: str, timeout: float) -> bool:
         """Wait until a life of the controller has listed or watched something."""
@@ -75,27 +75,16 @@ class RequestLog:
             )
 
     def wait_until_quiet(self, seconds: float, timeout: float) -> bool:
-        """Wait until the controller has written and listed nothing for so many seconds."""
-        part = seconds / _PARTS
+        """Wait until the controller has written and listed nothing for so many seconds from now."""
+        part, quiet = seconds / _PARTS, 0
         end = self.waited + timeout
         with self._changed:
-            while self._quiet < seconds and self.waited < end:
+            while quiet < _PARTS and self.waited < end:
                 before, began = self._activities, self._clock.monotonic()
                 self._clock.wait(self._changed, part)
                 self.waited += min(part, self._clock.monotonic() - began)
-                if self._activities == before:
-                    self._quiet += part
-            return self._quiet >= seconds
-
-    def activity(self) -> None:
-        """Begin to count the quiet time from now."""
-        with self._changed:
-            self._note_activity()
-
-    def _note_activity(self) -> None:
-        self._activities += 1
-        self._quiet = 0.0
-        self._changed.notify_all()
+                quiet = quiet + 1 if self._activities == before else 0
+            return quiet == _PARTS
 
     def writes(self) -> list[Write]:
         """Return the successful writes in their order."""

@@ -93,7 +93,8 @@ def test_what_differs_from_run_to_run_is_said_before_anything_is_disturbed() -> 
     assert lines[1] == "Secret default/copy differs:"
     assert "  --- first run" in lines
     assert "  +++ second run" in lines
-    assert "normalise=" in lines[-1]
+    assert "normalise=" in lines[-2]
+    assert "quiet=" in lines[-1]
     assert shown == []
 
 
