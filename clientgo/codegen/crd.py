@@ -11,6 +11,7 @@ enough; set ``spec.conversion`` to a webhook of yours.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -250,9 +251,11 @@ def _field_at(path: str, cls: type[Resource], schema: Schema, reader: str) -> Sc
             return {}
         below = node.get("properties", {}).get(name) or node.get("additionalProperties")
         if below is None:
+            known = sorted(node.get("properties", {}))
+            near = difflib.get_close_matches(name, known, 3) or known or ["none"]
             raise TypeSchemaError(
                 cls.__name__,
-                f"{reader} reads {path}, and there is no field {name!r}",
+                f"{reader} reads {path}, and there is no field {name!r}, but {', '.join(near)}",
                 "correct the path; it is made of names on the wire, such as .spec.maxReplicas",
             )
         node = below

@@ -233,6 +233,13 @@ def test_all_paths_that_lead_to_no_field_are_named_together() -> None:
     for line, part in zip(lines, wanted, strict=True):
         assert line.startswith("Thing: ")
         assert part in line
+    assert lines[-1].count("correct the path") == 1
+
+
+def test_a_path_with_a_typo_names_the_field_that_is_near() -> None:
+    kind = _kind(columns=(PrinterColumn("Max", ".spec.maxReplica"),))
+    with pytest.raises(TypeSchemaError, match="there is no field 'maxReplica', but maxReplicas, "):
+        custom_resource_definition(kind)
 
 
 @pytest.mark.parametrize(

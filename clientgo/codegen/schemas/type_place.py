@@ -23,11 +23,11 @@ class TypeSchemaError(CopyableError, ValueError):
 
     @classmethod
     def of(cls, errors: Sequence[TypeSchemaError]) -> TypeSchemaError:
-        """Return one error that says what several say, a line each."""
-        *others, last = errors
+        """Return one error that says what several say, a line each, and remedies once."""
         field = errors[0].field
-        text = "\n".join([*map(str, others), f"{last.field}: {last.problem}"])
-        return cls(field, text.removeprefix(f"{field}: "), last.remedy)
+        text = ";\n".join(f"{error.field}: {error.problem}" for error in errors)
+        remedies = ", and ".join(dict.fromkeys(error.remedy for error in errors))
+        return cls(field, text.removeprefix(f"{field}: "), remedies)
 
 
 @dataclass(frozen=True, slots=True)

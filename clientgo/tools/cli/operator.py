@@ -46,7 +46,13 @@ from clientgo.tools.scaffold import (
 )
 from clientgo.tools.scaffold.interpreter import local_makefile, types_hint
 from clientgo.tools.scaffold.manifests.helm_chart import TEMPLATES, chart_folder, helm_chart
-from clientgo.tools.scaffold.new_files import KindNames, create_api, create_webhook, init
+from clientgo.tools.scaffold.new_files import (
+    KindNames,
+    create_api,
+    create_webhook,
+    init,
+    package_of,
+)
 from clientgo.tools.scaffold.new_versions import (
     create_converters,
     create_version,
@@ -151,6 +157,7 @@ def _add_scaffolding(parts: Any) -> None:
 
 def _init(args: argparse.Namespace) -> int:
     root = Path(args.name)
+    package_of(args.name)  # before names are made of it
     kind = args.kind or "".join(word.capitalize() for word in args.name.split("-"))
     names = KindNames(
         kind=kind, group=args.group or f"{args.name}.{args.domain}", version=args.version
@@ -190,8 +197,14 @@ def _create_api(args: argparse.Namespace) -> int:
             before if names.version in existing else _ask_for_stored(names, existing, before)
         )
         lines = create_version(project, names, stored=stored, force=args.force)
-    _print([*lines, "then: clientgo operator gen all"])
+    another = f"another version: clientgo operator create-api {names.kind} --version v1"
+    _print_added(lines, f"{names.kind} {names.version} exists; {another}")
     return 0
+
+
+def _print_added(lines: Sequence[str], else_line: str) -> None:
+    """Print what was done and what comes then, or that there was nothing to do."""
+    _print([*lines, "then: clientgo operator gen all"] if lines else [else_line])
 
 
 def _ask_for_stored(names: KindNames, existing: Sequence[str], before: str) -> str:
@@ -209,8 +222,9 @@ def _create_webhook(args: argparse.Namespace) -> int:
     project = read_project(args.project)
     args.version = args.version or stored_version(project, args.kind) or "v1alpha1"
     create = create_converters if args.conversion else create_webhook
-    _print(create(project, _names(project, args), force=args.force))
-    print("then: clientgo operator gen all")
+    lines = create(project, _names(project, args), force=args.force)
+    what = "converters" if args.conversion else "webhooks"
+    _print_added(lines, f"the {what} of {args.kind} exist")
     return 0
 
 

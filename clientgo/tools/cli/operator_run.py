@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clientgo.api.apps_v1 import DaemonSet, Deployment, StatefulSet
+from clientgo.api.batch_v1 import Job
+from clientgo.api.core_v1 import Pod
 from clientgo.api.events_v1 import Event
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
@@ -23,6 +26,7 @@ from clientgo.meta import APIResource, ObjectName, StatusError, Unstructured
 from clientgo.observe.logs import setup_logging
 from clientgo.operator.errors import ConfigError, OperatorError
 from clientgo.operator.manager import Manager
+from clientgo.operator.status_report import FAILURE
 from clientgo.operator.webhooks import WebhookOptions
 from clientgo.rest import load_config
 from clientgo.tools.cli.inputs import manifests_of
@@ -109,7 +113,10 @@ def _run(args: argparse.Namespace) -> int:
         elif not (manager.webhooks.is_empty() or webhook.enabled):
             print("The webhooks are not served: pass --certs DIR, or run --embedded")
         if args.once:
-            return _reconcile_samples(project, client, manager, args.timeout, local)
+            exit_code = _reconcile_samples(project, client, manager, args.timeout, local)
+            if exit_code and args.embedded and not args.workloads and _has_pods_to_start(client):
+                print("no pod starts here: --workloads simulates them", file=sys.stderr)
+            return exit_code
         manager.run()
     return 0
 
@@ -192,6 +199,11 @@ def _reconcile_samples(
     return 0
 
 
+def _has_pods_to_start(client: Client) -> bool:
+    kinds = (DaemonSet, Deployment, Job, Pod, StatefulSet)
+    return any(client.resource(kind).list().items for kind in kinds)
+
+
 def last_warning(client: Client, resource: APIResource, name: ObjectName) -> str:
     """Return the operator's last warning Event about an object."""
     warnings = [
@@ -209,8 +221,8 @@ def last_warning(client: Client, resource: APIResource, name: ObjectName) -> str
 def why_not_reconciled(obj: Unstructured | None) -> str:
     """Return why an object is not reconciled yet, empty if it is.
 
-    Its status must be of this generation, and ``Ready`` if it has that condition; a status without
-    either must at least be there.
+    Its status must be of this generation, tell of no failure, and be ``Ready`` if it has that
+    condition; a status without any of these must at least be there.
     """
     if obj is None:
         return "it is not there any more"
@@ -218,6 +230,8 @@ def why_not_reconciled(obj: Unstructured | None) -> str:
     if not status:
         return "no status was written"
     generation = obj.metadata.generation
+    if status.get("status") == FAILURE:
+        return f"its last run failed: {status.get('reason', '')}"
     observed = status.get("observedGeneration", generation)
     if observed != generation:
         return f"the status is of generation {observed}, the object of generation {generation}"

@@ -8,6 +8,7 @@ Does not promise to work with an API server that cannot reach this machine as 12
 from __future__ import annotations
 
 import importlib.util
+import socket
 import tempfile
 import threading
 from pathlib import Path
@@ -44,6 +45,8 @@ class LocalWebhooks:
         self._project = project
         self._client = client
         self._directory = tempfile.TemporaryDirectory(prefix="clientgo-webhooks-")
+        with socket.create_server((_HOST, 0)) as free:
+            self._port: int = free.getsockname()[1]
         self.settled = threading.Event()
         """Set when the webhooks are registered, cannot be registered, or there are none."""
 
@@ -55,12 +58,13 @@ class LocalWebhooks:
 
     @property
     def options(self) -> WebhookOptions:
-        """Serve on a free port, with the certificate of this run."""
-        return WebhookOptions(host=_HOST, port=0, cert_dir=self._directory.name)
+        """Serve on a port that was free, with the certificate of this run."""
+        return WebhookOptions(host=_HOST, port=self._port, cert_dir=self._directory.name)
 
     def attach(self, manager: Manager) -> None:
         """Have ``manager`` register its webhooks when it starts, and unregister them when it stops.
 
+        Converters are registered now: a change of a definition ends the watches of its kinds.
         Raises ``ConfigError`` where the package ``cryptography`` is missing.
         """
         if manager.webhooks.is_empty() or not self.options.is_enabled():
@@ -73,10 +77,19 @@ class LocalWebhooks:
             )
         authority, pair = make_throw_away_pair([_HOST], now=REAL_CLOCK.time())
         write_pair(Path(self._directory.name), pair)
+        reach = by_url(f"https://{_HOST}:{self._port}", authority)
+        converted = [kind.resource.group_resource for kind in manager.webhooks.conversions()]
+        if converted:
+            definitions = definitions_of(project_kinds(self._project))
+            add_conversions(definitions, converted, reach)
+            install_definitions(self._client, definitions)
 
         def register(stop: threading.Event) -> None:
             try:
-                self._register(manager, authority)
+                for manifest in self._configurations(manager, reach):
+                    apply(self._client, manifest)
+                paths = [manifest.path for manifest in manager.webhooks.manifests]
+                print(f"Webhooks are registered: {', '.join([*paths, *converted])}", flush=True)
                 self.settled.set()
                 stop.wait()
             finally:
@@ -84,18 +97,6 @@ class LocalWebhooks:
                 self._unregister(manager)
 
         manager.add_runnable(register, needs_leadership=False, name="local-webhooks")
-
-    def _register(self, manager: Manager, authority: bytes) -> None:
-        reach = by_url(manager.bound.webhooks, authority)
-        converted = [kind.resource.group_resource for kind in manager.webhooks.conversions()]
-        if converted:
-            definitions = definitions_of(project_kinds(self._project))
-            add_conversions(definitions, converted, reach)
-            install_definitions(self._client, definitions)
-        for manifest in self._configurations(manager, reach):
-            apply(self._client, manifest)
-        paths = [manifest.path for manifest in manager.webhooks.manifests]
-        print(f"Webhooks are registered: {', '.join([*paths, *converted])}", flush=True)
 
     def _unregister(self, manager: Manager) -> None:
         for manifest in self._configurations(manager, lambda _path: {}):

@@ -29,8 +29,10 @@ _DOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]
 _PLURAL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _TAKEN: Final = frozenset(
     {
-        *("clientgo", "config", "httptools", "kubernetes", "msgspec", "prometheus_client"),
-        *("pytest", "sortedcontainers", "tests", "urllib3", "uvicorn", "yaml"),
+        *("charts", "cffi", "click", "clientgo", "config", "cryptography", "h11", "httptools"),
+        *("iniconfig", "kubernetes", "msgspec", "packaging", "pluggy", "prometheus_client"),
+        *("pycparser", "pygments", "pytest", "re2", "sortedcontainers", "tests", "urllib3"),
+        *("uvicorn", "websockets", "yaml"),
     }
 )
 """What a project imports, or calls its own folders, beside the standard library."""
@@ -162,15 +164,21 @@ def init(root: Path, name: str, *, domain: str, force: bool = False) -> list[str
 
     Raises :class:`FilesExistError`, and ``ConfigError`` for bad names.
     """
+    package = package_of(name)
+    if not _DOMAIN.fullmatch(domain):
+        raise ConfigError(f"{domain!r} is not a domain; write yours, like example.com")
+    texts = project_files(name, package, domain)
+    return write_files(root, texts | {RECORD: record_of(texts)}, force=force)
+
+
+def package_of(name: str) -> str:
+    """Return the Python package of an operator. Raises ``ConfigError`` for a bad name."""
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{name!r} is not a name for an operator; write it like my-operator")
     package = name.replace("-", "_")
     if package in sys.stdlib_module_names | _TAKEN or keyword.iskeyword(package):
         raise ConfigError(f"a Python package cannot have the name {package!r}; choose another name")
-    if not _DOMAIN.fullmatch(domain):
-        raise ConfigError(f"{domain!r} is not a domain; write yours, like example.com")
-    texts = project_files(name, package, domain)
-    return write_files(root, texts | {RECORD: record_of(texts)}, force=force)
+    return package
 
 
 def project_files(name: str, package: str, domain: str) -> dict[str, str]:
@@ -265,7 +273,8 @@ def add_to_main(project: Project, import_line: str, part_line: str) -> list[str]
         return []
     if _IMPORTS not in text or _PARTS not in text:
         return [f"add to {name}:", f"    {import_line}", f"    {part_line}"]
-    text = text.replace(_IMPORTS, f"{import_line}\n{_IMPORTS}")
+    if import_line not in text:
+        text = text.replace(_IMPORTS, f"{import_line}\n{_IMPORTS}")
     text = text.replace(_PARTS, f"    {part_line}\n{_PARTS}")
     (project.root / name).write_text(text, encoding="utf-8")
     return [f"changed {name}: {part_line}"]

@@ -149,14 +149,15 @@ def _create_converter(project: Project, spoke: KindNames, hub: str, *, force: bo
         "hub_version": hub,
         "Converter": converter,
     }
+    in_main = f"from {module} import {converter}", f"manager.webhook({converter}())"
     if not force and (file := project.root / f"{module.replace('.', '/')}.py").exists():
-        return _hub_to_change(project, file, values)
+        main = (project.root / project.package / "main.py").read_text(encoding="utf-8")
+        missing = [] if f"{converter}(" in main else add_to_main(project, *in_main)
+        return missing + _hub_to_change(project, file, values)
     texts = rendered(_CONVERTER, values)
     shared = rendered(_CONVERTERS, values)
     texts |= {name: text for name, text in shared.items() if not (project.root / name).exists()}
-    return write_files(project.root, texts, force=force) + add_to_main(
-        project, f"from {module} import {converter}", f"manager.webhook({converter}())"
-    )
+    return write_files(project.root, texts, force=force) + add_to_main(project, *in_main)
 
 
 def _hub_to_change(project: Project, file: Path, values: Mapping[str, str]) -> list[str]:

@@ -306,6 +306,7 @@ def test_the_last_warning_about_an_object_is_found(kube_client: Client) -> None:
             {"conditions": [{"type": "Ready", "status": "False", "reason": "R", "message": "m"}]},
             "Ready is False: R: m",
         ),
+        ({"status": "Failure", "reason": "no route"}, "its last run failed: no route"),
     ],
 )
 def test_the_reason_why_an_object_is_not_reconciled_is_said(

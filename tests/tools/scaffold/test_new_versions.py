@@ -207,9 +207,40 @@ def test_versions_that_differ_without_a_converter_are_refused(
         assert "spec.words (only in v1)" in (err := capsys.readouterr().err), command
         assert "clientgo operator create-webhook Demo --conversion" in err
 
-    Path("demo/main.py").write_text(main_file, encoding="utf-8")
+    capsys.readouterr()
+    assert _run("create-webhook", "Demo", "--conversion") == 0
+    assert "changed demo/main.py: manager.webhook(DemoV1" in capsys.readouterr().out
+    forget_modules(demo)
+    assert sorted(_text("demo/main.py").splitlines()) == sorted(main_file.splitlines())
+    assert _run("gen", "all") == 0
+
+
+def test_what_exists_is_said_to_exist(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """OP-GEN-20: nothing follows from it."""
+    assert _run("create-api", "Demo", "--version", "v1", "--stored", "v1") == 0
+    assert _run("create-webhook", "Demo") == 0
+    capsys.readouterr()
+
+    for command in (("create-webhook", "Demo"), ("create-webhook", "Demo", "--conversion")):
+        assert _run(*command) == 0
+
+    said = capsys.readouterr().out
+    assert said == "the webhooks of Demo exist\nthe converters of Demo exist\n"
+
+
+def test_a_converter_is_called_from_the_start(
+    demo: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-GEN-21: a definition that changes later would end the watches of its kind."""
+    assert _run("create-api", "Demo", "--version", "v1", "--stored", "v1") == 0
     forget_modules(demo)
     assert _run("gen", "all") == 0
+    capsys.readouterr()
+
+    assert _run("run", "--embedded", "--once") == 0
+
+    assert "Webhooks are registered: demos.demo.example.com" in capsys.readouterr().out
+    assert [record.getMessage() for record in caplog.records if record.levelname != "INFO"] == []
 
 
 def test_definitions_without_a_project_warn_of_it(

@@ -87,6 +87,25 @@ def test_init_in_a_folder_that_has_other_files_writes_nothing(
     assert [file.name for file in (in_empty_folder / "demo").iterdir()] == ["Makefile"]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Demo", "'Demo' is not a name for an operator; write it like my-operator"),
+        ("Bad_Name", "'Bad_Name' is not a name for an operator"),
+        ("click", "a Python package cannot have the name 'click'"),
+        ("asyncio", "a Python package cannot have the name 'asyncio'"),
+    ],
+)
+def test_a_name_that_a_project_cannot_have_is_refused(
+    in_empty_folder: Path, name: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OP-GEN-20: by that name, and nothing is written."""
+    assert _run("init", name) == 1
+
+    assert said in capsys.readouterr().err
+    assert list(in_empty_folder.iterdir()) == []
+
+
 def test_what_is_wrong_is_one_line(
     in_empty_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +199,32 @@ def test_a_server_in_memory_has_pods_that_start_if_asked_for(
 
     assert main([*run, "--workloads"]) == 0
     assert "reconciled." in capsys.readouterr().out
+
+
+def test_where_no_pod_starts_a_run_that_waits_for_one_says_so(
+    demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OP-GEN-21: only if there are pods to start."""
+    run = ["operator", "run", "--embedded", "--once", "--timeout", "0.3"]
+    file = demo / "demo" / "controllers" / "demo.py"
+    text = file.read_text().replace('"Ready", True,', '"Ready", False,')
+    file.write_text(text)
+    forget_modules(demo)
+    assert main(run) == 1
+    assert "--workloads" not in capsys.readouterr().err
+
+    pod = """
+        pod = Pod(
+            metadata=ObjectMeta(name="a", namespace="default"),
+            spec=PodSpec(containers=[Container(name="a", image="a")]),
+        )
+        ctx.client.live.find(Pod, "a", "default") or ctx.client.create(pod)
+        return Result.status(obj)"""
+    text = text.replace("import ConfigMap", "import ConfigMap, Container, Pod, PodSpec")
+    file.write_text(text.replace("        return Result.status(obj)", pod.lstrip("\n")))
+    forget_modules(demo)
+    assert main(run) == 1
+    assert "no pod starts here: --workloads simulates them" in capsys.readouterr().err
 
 
 def test_workloads_are_simulated_only_beside_the_server_in_memory(
