@@ -62,10 +62,14 @@ class Predicate:
         return type(self).__qualname__
 
     def __and__(self, other: Predicate) -> Predicate:
+        if not isinstance(other, Predicate):
+            return NotImplemented
         both = f"({self!r} & {other!r})"
         return _Passing(lambda event: self.passes(event) and other.passes(event), both)
 
     def __or__(self, other: Predicate) -> Predicate:
+        if not isinstance(other, Predicate):
+            return NotImplemented
         either = f"({self!r} | {other!r})"
         return _Passing(lambda event: self.passes(event) or other.passes(event), either)
 

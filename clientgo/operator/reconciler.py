@@ -106,11 +106,8 @@ def shape_of(reconciler: object, controller: str) -> Shape:
     Raises ``DeclarationError`` for one that cannot be called as it will be, and for a reconciler
     without ``reconcile`` and ``reconcile_key``, or with both.
     """
-    if isinstance(reconciler, type):
-        raise DeclarationError(
-            f"controller {controller}: pass a reconciler, as {reconciler.__name__}(), "
-            f"not the class {reconciler.__name__}"
-        )
+    check_instance(reconciler)
+    _check_names(reconciler, controller)
     found = {
         name: _method(reconciler, name, count, controller) for name, count in _ARGUMENTS.items()
     }
@@ -130,6 +127,30 @@ def shape_of(reconciler: object, controller: str) -> Shape:
             "reconcile(self, ctx, obj) or reconcile_key(self, ctx, key)"
         )
     return shape
+
+
+def check_instance(reconciler: object) -> None:
+    """Raise ``DeclarationError`` for a class, of which an object is meant."""
+    if isinstance(reconciler, type):
+        name = reconciler.__name__
+        raise DeclarationError(f"pass a reconciler, as {name}(), not the class {name}")
+
+
+def _check_names(reconciler: object, controller: str) -> None:
+    """Refuse ``clean_up``, ``onError`` or ``initialize``, which would never be called."""
+    meant = {_spelled(name): name for name in _ARGUMENTS}
+    for name, _ in inspect.getmembers_static(type(reconciler), inspect.isroutine):
+        wanted = meant.get(_spelled(name), name)
+        if name != wanted and not hasattr(reconciler, wanted):
+            raise DeclarationError(
+                f"controller {controller}: {type(reconciler).__name__}.{name} is never called; "
+                f"write {wanted}, or another name if it is yours"
+            )
+
+
+def _spelled(name: str) -> str:
+    """Return a name without what spellings differ in; a leading underscore stays."""
+    return name[:1] + name[1:].replace("_", "").lower().replace("ize", "ise")
 
 
 def _tasks_of(reconciler: object) -> Iterator[Callable[..., Any]]:

@@ -85,9 +85,20 @@ class NoMethod(Recording):
     on_error = "later"
 
 
+class Misspelled(Recording):
+    def clean_up(self, ctx: Context[Any], obj: Any) -> None: ...
+
+
+class American(Recording):
+    def initialize(self, obj: Any) -> bool:
+        return False
+
+
 @pytest.mark.parametrize(
     ("reconciler", "message"),
     [
+        (Misspelled(), "Misspelled.clean_up is never called; write cleanup"),
+        (American(), "American.initialize is never called; write initialise"),
         (WithBoth(), "must have either"),
         (WithNeither(), "must have either"),
         (Async(), "is async"),
@@ -103,6 +114,31 @@ def test_a_reconciler_that_could_not_be_called_is_refused(
     """OP-BLD-10, OP-BLD-06: when it is built, with what to write instead."""
     with pytest.raises(DeclarationError, match=message):
         world.register(reconciler)
+
+
+def test_a_method_may_be_named_like_one_that_is_called_beside_it(world: World) -> None:
+    """OP-BLD-10"""
+
+    class Both(Misspelled):
+        def cleanup(self, ctx: Context[Any], obj: Any) -> None:
+            self.clean_up(ctx, obj)
+
+    world.register(Both())
+
+
+def test_a_class_is_refused_where_an_object_is_meant(world: World) -> None:
+    """OP-BLD-10"""
+    with pytest.raises(DeclarationError, match=r"pass a reconciler, as Recording\(\), not the cl"):
+        world.manager.register(Recording)
+
+
+def test_a_decorator_without_a_kind_says_how_it_is_written() -> None:
+    """OP-BLD-06"""
+    decorate: Any = controller
+    with pytest.raises(
+        DeclarationError, match=r"write @controller\(Kind, \.\.\.\) above Recording"
+    ):
+        decorate(Recording)
 
 
 def test_the_name_is_that_of_the_kind_unless_given(world: World) -> None:
@@ -298,7 +334,7 @@ def test_only_declared_kinds_can_be_read_from_the_cache(world: World) -> None:
 
     def read(ctx: Context[Any], _obj: Gadget) -> None:
         seen.extend(ctx.client.list(Watcher))
-        with pytest.raises(KindNotCachedError, match=r"reads\(Part\)"):
+        with pytest.raises(KindNotCachedError, match=r"reads=\[Part\]"):
             ctx.client.get(Part, "p", "default")
         assert ctx.client.live.find(Part, "p", "default") is None
         done.set()

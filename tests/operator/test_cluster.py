@@ -44,6 +44,19 @@ def test_objects_of_another_cluster_wake_primaries_of_this_one(
                 here.manager.add_cluster(remote)
 
 
+def test_a_cluster_that_the_manager_does_not_have_is_named_at_the_start(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-MGR-22: its caches would never be filled."""
+    here, there = make_world(), make_world()
+    remote = Cluster(there.server.url, name="remote")
+    source = remote.watch(Part, mapper=by_name())
+    here.manager.controller(Gadget).source(source).build(Recording())
+    with pytest.raises(DeclarationError, match=r"'remote', which is not started: .*add_cluster"):
+        here.manager.start()
+    remote.stop()
+
+
 def test_an_informer_of_another_cluster_that_ends_stops_the_manager(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:

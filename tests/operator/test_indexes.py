@@ -111,6 +111,19 @@ def test_an_object_that_an_index_fails_for_is_there_without_it(
     assert cache.indexes.errors >= 1
 
 
+def test_an_index_function_that_returns_a_text_is_an_error(
+    make_world: Callable[..., World], caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-IDX-04: and does not index by its letters."""
+    wrong: Any = lambda obj: obj.metadata.name  # noqa: E731
+    world = make_world(part("a"))
+    world.manager.index(Part, "name", wrong)
+    world.manager.controller(Gadget).reads(Part).build(Recording())
+    with world.running():
+        assert keys(world, fields={"name": "a"}) == []
+    assert "an index function returns a list of texts, not 'a'" in caplog.text
+
+
 def test_the_objects_that_a_primary_controls(world: World) -> None:
     """OP-IDX-05: group and kind of the owner have to match, and it has to be the controller."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import pytest
@@ -87,6 +88,10 @@ def test_predicates_combine() -> None:
     assert not (no | no).passes(event)
     assert (~no).passes(event)
     assert not (~yes).passes(event)
+    other: Any = "hold"
+    for combine in (operator.and_, operator.or_):
+        with pytest.raises(TypeError):
+            combine(yes, other)
 
 
 def test_a_function_is_asked_about_the_newest_state() -> None:

@@ -80,13 +80,24 @@ class PollingSource(ThreadSource):
     def read_once(
         self, context: SourceContext, key: ObjectName, primary: Any | None
     ) -> list[Any] | None:
-        answer: Answer = context.result_of(self.name, self._fetch())
+        answer = self._items_by_key(context)
         return list(self.cache.by_id(answer.get(key, ())).values())
+
+    def _items_by_key(self, context: SourceContext) -> dict[ObjectName, list[Any]]:
+        """Fetch; raises ``TypeError`` for an answer of another shape."""
+        answer: Any = context.result_of(self.name, self._fetch())
+        if not isinstance(answer, Mapping):
+            raise TypeError(f"fetch returns a dict of items by ObjectName, not {answer!r}")
+        for key in answer:
+            if not isinstance(key, ObjectName):
+                raise TypeError(
+                    f"fetch returns items by ObjectName(namespace, name), and {key!r} is none"
+                )
+        return {key: _listed(items) for key, items in answer.items()}
 
     def _poll(self, context: SourceContext, sink: Sink) -> None:
         try:
-            fetched: Answer = context.result_of(self.name, self._fetch())
-            answer = {key: list(items) for key, items in fetched.items()}
+            answer = self._items_by_key(context)
             priority = 0 if self._answered.is_set() else LOW_PRIORITY
             for key in self.cache.replace_all(answer):
                 sink.enqueue(key, priority=priority)
@@ -275,14 +286,21 @@ class PerResourcePollingSource(Source):
     def _answer(self, answer: Any) -> tuple[list[Any], float]:
         if isinstance(answer, tuple):
             items, period = answer
-            return list(items), positive_seconds(period, "the period that fetch returned")
-        return list(answer), self._period
+            return _listed(items), positive_seconds(period, "the period that fetch returned")
+        return _listed(answer), self._period
 
     def _primary(self, key: ObjectName) -> Any | None:
         return None if self._started is None else self._started.primaries.get(key)
 
     def _stops(self) -> bool:
         return self._started is None or self._started.context.stop.is_set()
+
+
+def _listed(items: Any) -> list[Any]:
+    """Return the items of one primary. Raises ``TypeError`` for one item without a list."""
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise TypeError(f"fetch returns a list of items for each primary, not {items!r}")
+    return list(items)
 
 
 @dataclass(frozen=True, slots=True)

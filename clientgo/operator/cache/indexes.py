@@ -80,10 +80,17 @@ class Indexes:
     def _guarded(self, function: IndexFunction) -> IndexFunc:
         def values(obj: Any) -> list[str]:
             try:
-                return list(function(obj))
+                return _listed(function(obj))
             except Exception as error:  # noqa: BLE001 - the object is kept, without this index
                 self.errors += 1
                 _log.error("%s: index of %s: %s", self._kind, ObjectName.of(obj), error)
                 return []
 
         return values
+
+
+def _listed(found: Iterable[str]) -> list[str]:
+    """Return the values of an object. Raises ``TypeError`` for one text, which has letters."""
+    if isinstance(found, str):
+        raise TypeError(f"an index function returns a list of texts, not {found!r}")
+    return list(found)

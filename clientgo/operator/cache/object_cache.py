@@ -207,8 +207,9 @@ class ObjectCache:
             return self._cached_from_now_on(kind)
         if cache is None:
             raise KindNotCachedError(
-                f"{_name(kind)} is not cached: declare it with owns, watches or "
-                f"reads({_name(kind)}), or read it with client.live"
+                f"{_name(kind)} is not cached: declare it, with owns=[{_name(kind)}], "
+                f"sources=[watch({_name(kind)}, ...)] or reads=[{_name(kind)}], or read it with "
+                "client.live"
             )
         if not self._started:
             raise CacheNotStartedError(
@@ -218,8 +219,8 @@ class ObjectCache:
         if not cache.covers(namespace if cache.resource.namespaced else ""):
             raise NamespaceNotCachedError(
                 f"{_name(kind)} is not watched in {namespace or 'any namespace'} (but in "
-                f"{', '.join(sorted(cache.informers())) or 'none'}); declare it with owns, watches "
-                "or reads, or read it with client.live"
+                f"{', '.join(sorted(cache.informers())) or 'none'}); add the namespace to "
+                "namespaces=..., or read it with client.live"
             )
         return cache
 

@@ -16,6 +16,7 @@ from clientgo.operator.cache.object_cache import Kind, Projection, api_resource
 from clientgo.operator.cache.scope import Namespaces
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.predicates import Predicate, all_of
+from clientgo.operator.reconciler import check_instance
 from clientgo.operator.retry import RetryPolicy, exponential, policy_of
 from clientgo.operator.runs.rate_limit import RateLimit
 from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
@@ -68,9 +69,12 @@ def controller(
 
     Write ``owns=[watch(Deployment, labels={...})]`` to watch and cache only some of the objects.
     ``changes`` names fields for ``ctx.changes``, see :mod:`clientgo.operator.addons.changes`.
-    ``options`` are the settings of :class:`ControllerConfig`. Raises ``ConfigError``, and
-    ``TypeError`` for a kind that is not declared.
+    ``options`` are the settings of :class:`ControllerConfig`. Raises ``ConfigError``,
+    ``DeclarationError``, and ``TypeError`` for a kind that is not declared.
     """
+    if hasattr(primary, "reconcile") or hasattr(primary, "reconcile_key"):
+        name = getattr(primary, "__name__", repr(primary))
+        raise DeclarationError(f"{name} is no kind; write @controller(Kind, ...) above {name}")
     known = [*_ARGUMENTS, *ControllerSettings.__annotations__]
     check_names(options, known, "a controller", _INSTEAD)
     owning = (
@@ -99,6 +103,7 @@ def controller(
 
 def declaration_of(reconciler: object) -> Declaration:
     """What a reconciler's class is declared as. Raises ``DeclarationError`` if it is not."""
+    check_instance(reconciler)
     found = getattr(type(reconciler), "__controller__", None)
     if not isinstance(found, Declaration):
         raise DeclarationError(

@@ -23,6 +23,7 @@ from clientgo.operator.cache.scope import CacheScope
 from clientgo.operator.client.configured_client import ClientOptions, client_of
 from clientgo.operator.client.events import EventPublisher
 from clientgo.operator.client.live_client import CachedClient
+from clientgo.operator.errors import DeclarationError
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.sources.kind_source import KindSource, WatchOptions, watch
 from clientgo.operator.sources.source import Sink, Source, SourceContext
@@ -50,6 +51,7 @@ class Cluster:
         self.cache = ObjectCache(self.base, default=cache, on_crash=self._crashed, clock=clock)
         self.client = CachedClient(self.base, self.cache, ClientOptions(field_manager=name))
         self.events = EventPublisher(self.base, clock)
+        self.is_started = False
         self._fail: Callable[[BaseException], object] | None = None
 
     def watch(
@@ -62,6 +64,7 @@ class Cluster:
         """Start the caches; the manager does. ``fail`` is called with what ends an informer."""
         self._fail = fail
         self.cache.start()
+        self.is_started = True
 
     def _crashed(self, error: BaseException) -> None:
         if self._fail is not None:
@@ -85,6 +88,13 @@ class ClusterSource(Source):
         self._source = source
 
     def start(self, context: SourceContext, sink: Sink) -> None:
+        """Raises ``DeclarationError`` if the manager does not have the cluster."""
+        if not self._cluster.is_started:
+            name = self._cluster.name
+            raise DeclarationError(
+                f"source {self.name} watches cluster {name!r}, which is not started: add it with "
+                "manager.add_cluster(...)"
+            )
         there = replace(context, cache=self._cluster.cache, client=self._cluster.client)
         self._source.start(there, sink)
 

@@ -70,7 +70,8 @@ def conversion(
     if _group_kind(ours) != _group_kind(theirs) or ours.version == theirs.version:
         raise DeclarationError(
             f"@conversion({spoke.__name__}, hub={hub.__name__}): {ours.gvk} and {theirs.gvk} "
-            "are not two versions of one kind"
+            "are not two versions of one kind; a class that is not named like its kind has "
+            '@resource(..., kind="...")'
         )
 
     def declare(converter: C) -> C:

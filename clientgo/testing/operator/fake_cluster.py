@@ -169,11 +169,13 @@ class FakeCluster:
         ``"patch"``, and most Dependents are applied. ``status`` means the requests for statuses.
         ``times`` None is for ever. Returns the fault: ``server.lift(fault)`` ends it,
         ``server.struck(fault)`` counts it. A fault that meets no request fails the test, unless it
-        is ``optional``. Raises ``ValueError`` for a verb that no request has.
+        is ``optional``. Raises ``ValueError`` for a verb that no request has, and ``TypeError``.
         """
         if verb not in _VERBS:
             hint = "; an apply is a patch" if verb == "apply" else ""
             raise ValueError(f"no request has the verb {verb!r}{hint}: use {', '.join(_VERBS)}")
+        if not isinstance(error, StatusError):
+            raise TypeError(f"pass an error, as InternalServerError.of('no'), not {error!r}")
         plural = resource_of(kind).plural + "/status" * status
         verbs = WRITES if verb == "write" else (verb,)
         fault = FailRequests(

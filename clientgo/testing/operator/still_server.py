@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any, Unpack
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeAlias, Unpack
 from urllib.parse import urlsplit
 
 from urllib3 import HTTPHeaderDict
@@ -21,6 +22,9 @@ from urllib3 import HTTPHeaderDict
 from clientgo.meta import APIResource
 from clientgo.rest import Answer, Sending, whole_body
 from clientgo.testcluster.server import Application, Cluster
+
+_Parts: TypeAlias = tuple[int, HTTPHeaderDict, bytes]
+"""Status, headers and body of an answer."""
 
 
 class StillServer:
@@ -63,7 +67,7 @@ class StillServer:
             ],
         }
         with self._lock:
-            answer = self._loop.run_until_complete(self._answer(scope, whole_body(options)))
+            answer = self._complete(self._answer(scope, whole_body(options)))
         return _StillAnswer(method, url, *answer)
 
     def close(self) -> None:
@@ -71,9 +75,16 @@ class StillServer:
             self._cluster.close()
             self._loop.close()
 
-    async def _answer(
-        self, scope: Mapping[str, Any], body: bytes
-    ) -> tuple[int, HTTPHeaderDict, bytes]:
+    def _complete(self, answer: Coroutine[Any, Any, _Parts]) -> _Parts:
+        """Run a coroutine to its end, in another thread if this one is in an event loop."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return self._loop.run_until_complete(answer)
+        with ThreadPoolExecutor(1, "still-server") as pool:
+            return pool.submit(self._loop.run_until_complete, answer).result()
+
+    async def _answer(self, scope: Mapping[str, Any], body: bytes) -> _Parts:
         messages: list[Mapping[str, Any]] = []
 
         async def receive() -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import re
 import threading
 from collections.abc import Callable
 from typing import Any, cast
@@ -27,13 +28,16 @@ class Outside:
         self.items: dict[str, list[str]] = items
         self.asked: queue.Queue[str] = queue.Queue()
         self.failure: Exception | None = None
+        self.answer: Any = None
         self.period: float | None = None
         self.go_on = threading.Event()
         self.go_on.set()
 
-    def all(self) -> dict[ObjectName, list[str]]:
+    def all(self) -> Any:
         self._note("")
-        return {ObjectName("default", name): found for name, found in self.items.items()}
+        return self.answer or {
+            ObjectName("default", name): found for name, found in self.items.items()
+        }
 
     def of(self, primary: Gadget) -> Any:
         self._note(primary.metadata.name)
@@ -178,6 +182,28 @@ def test_a_question_that_fails_is_asked_again_in_its_time(
         assert poll.source.healthy() is None
     warnings = [r.message for r in caplog.records if r.levelno == logging.WARNING]
     assert warnings == ["gadget: source poll: out of order"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (["x"], r"fetch returns a dict of items by ObjectName, not \['x'\]"),
+        ({"default/a": ["x"]}, "fetch returns items by ObjectName.*, and 'default/a' is none"),
+        ({A: "x"}, "fetch returns a list of items for each primary, not 'x'"),
+        ({A: 1}, "fetch returns a list of items for each primary, not 1"),
+    ],
+)
+def test_an_answer_of_another_shape_is_refused(
+    polling: Callable[..., Poll], answer: Any, said: str
+) -> None:
+    """OP-SRC-13: and is not taken for no items."""
+    outside = Outside(a=["x"])
+    poll = polling(outside)
+    with poll.world.running():
+        poll.saw(2)
+        outside.answer = answer
+        poll.pass_time()
+        poll.world.clock.wait_for(lambda: re.search(said, poll.source.healthy() or "") is not None)
 
 
 def wait_for_health(poll: Poll, expected: str | None) -> None:

@@ -251,5 +251,8 @@ def test_a_verb_that_no_request_has_is_refused() -> None:
     with FakeCluster() as cluster:
         with pytest.raises(ValueError, match="'apply'; an apply is a patch: use write, get"):
             cluster.fail("apply", ConfigMap, InternalServerError.of("no"))
+        error: Any = InternalServerError
+        with pytest.raises(TypeError, match=r"pass an error, as InternalServerError.of\('no'\)"):
+            cluster.fail("create", ConfigMap, error)
         with pytest.raises(ValueError, match="no request has the verb 'post'"):
             cluster.fail("post", ConfigMap, InternalServerError.of("no"))

@@ -314,6 +314,19 @@ def test_a_coroutine_reads_what_a_coroutine_polls() -> None:
     run_once(controller(Gadget, sources=[source])(Awaiting)(), gadget()).succeeded()
 
 
+def test_a_coroutine_reads_caches_as_an_ordinary_method_does() -> None:
+    """OP-TST-02: caches are read without ``await``, and here a cache asks the server."""
+
+    class Awaiting:
+        async def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None:
+            assert [each.metadata.name for each in ctx.secondaries(ConfigMap)] == []
+            owned = ctx.own(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))
+            await ctx.aclient.create(owned)
+            assert ctx.client.get(ConfigMap, "a", "default").metadata.name == "a"
+
+    run_once(controller(Gadget, owns=[ConfigMap])(Awaiting)(), gadget()).succeeded()
+
+
 def test_items_that_are_given_are_read_and_nothing_is_polled() -> None:
     """OP-TST-02: of every sort of source, by its kind or by its name."""
 

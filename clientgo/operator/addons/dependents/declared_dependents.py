@@ -123,6 +123,15 @@ def _instance(item: Any, controller: str) -> Dependent[Any, Any]:
         )
     if not hasattr(dependent, "kind"):
         raise DeclarationError(f"controller {controller}: {dependent} needs a kind")
+    if not dependent.has("desired"):
+        raise DeclarationError(
+            f"controller {controller}: {dependent} needs desired(self, ctx, primary)"
+        )
+    if not isinstance(dependent.depends_on, Sequence):
+        raise DeclarationError(
+            f"controller {controller}: {dependent}.depends_on must be a tuple of dependents, as "
+            f"(Other,), not {dependent.depends_on!r}"
+        )
     return dependent
 
 

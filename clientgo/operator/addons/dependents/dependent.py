@@ -55,7 +55,7 @@ class Dependent(Generic[S, P]):
         these labels, here or in ``labels`` of the class; without them each run reads the object at
         the API server, and an Event says so.
         """
-        raise NotImplementedError(f"{type(self).__name__} needs desired(self, ctx, primary)")
+        raise NotImplementedError
 
     def matches(self, actual: S, desired: S, /) -> bool | None:
         """Return True if an object is as desired; None leaves that to the framework."""
@@ -82,6 +82,6 @@ class Dependent(Generic[S, P]):
     def __str__(self) -> str:
         return self.name or type(self).__name__
 
-    def has(self, condition: str) -> bool:
-        """Return True if the class overrides a condition, by the name of the method."""
-        return getattr(type(self), condition) is not getattr(Dependent, condition)
+    def has(self, method: str) -> bool:
+        """Return True if the class overrides a method, by its name."""
+        return getattr(type(self), method) is not getattr(Dependent, method)

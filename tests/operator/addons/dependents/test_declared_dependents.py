@@ -16,6 +16,8 @@ from tests.operator.world import Gadget, Part, Planet, Recording, World
 class One(Dependent[Part, Gadget]):
     kind = Part
 
+    def desired(self, _ctx: Any, _primary: Gadget) -> None: ...
+
 
 class Two(One):
     pass
@@ -36,14 +38,26 @@ class LabelledOtherwise(One):
 class Star(Dependent[Planet, Gadget]):
     kind = Planet
 
+    def desired(self, _ctx: Any, _primary: Gadget) -> None: ...
+
 
 class Needy(Dependent[Planet, Gadget]):
     kind = Planet
     depends_on = (One,)
 
+    def desired(self, _ctx: Any, _primary: Gadget) -> None: ...
+
 
 class Kindless(Dependent[Any, Gadget]):
     pass
+
+
+class Undesired(Dependent[Planet, Gadget]):
+    kind = Planet
+
+
+class NeedyInTheWrongWay(One):
+    depends_on = One  # type: ignore[assignment]
 
 
 def declare(world: World, *dependents: Any, reconciler: Any = None) -> None:
@@ -59,6 +73,8 @@ def declare(world: World, *dependents: Any, reconciler: Any = None) -> None:
         ((LabelledOne, LabelledOne), "two dependents called LabelledOne"),
         ((Needy,), "Needy depends on One, which is not among"),
         ((Kindless,), "Kindless needs a kind"),
+        ((Undesired,), r"Undesired needs desired\(self, ctx, primary\)"),
+        ((NeedyInTheWrongWay,), r"NeedyInTheWrongWay.depends_on must be a tuple .* as \(Other,\)"),
         ((Part,), "is no dependent"),
     ],
 )

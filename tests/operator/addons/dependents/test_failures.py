@@ -48,6 +48,8 @@ def test_a_failure_holds_up_only_what_depends_on_it(world: World) -> None:
         kind = Deployment
         depends_on = (Broken,)
 
+        def desired(self, _ctx: Context[Gadget], _primary: Gadget) -> None: ...
+
     (error,) = failing(world, Broken, AlsoBroken, After, Piece)
     assert isinstance(error, DependentErrors)
     assert set(error.errors) == {"Broken", "AlsoBroken"}

@@ -105,6 +105,8 @@ def test_a_kind_that_is_not_there_is_not_watched_until_it_is_active(world: World
     class Elsewhere(Dependent[Any, Gadget]):
         kind = Missing
 
+        def desired(self, _ctx: Context[Gadget], _primary: Gadget) -> None: ...
+
         def active(self, ctx: Context[Gadget], primary: Gadget) -> bool:
             return False
 
