@@ -6,4 +6,4 @@ that loop; import the one that you need (``clientgo.workqueue``, ``clientgo.cach
 ``clientgo`` itself loads nothing.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

@@ -70,7 +70,7 @@ def main() -> int:
 
 
 def _environments() -> Iterator[Environment]:
-    found = _interpreters()
+    found = interpreters()
     if _quick():
         found.pop(sys.version_info[:2], None)
     for version in sorted(found):
@@ -83,7 +83,8 @@ def _quick() -> bool:
     return os.environ.get("QUICK", "") not in ("", "0")
 
 
-def _interpreters() -> dict[tuple[int, int], str]:
+def interpreters() -> dict[tuple[int, int], str]:
+    """Return a path for each version of CPython that is found."""
     found: dict[tuple[int, int], str] = {}
     for candidate in _candidates():
         version = _version(candidate)

@@ -49,7 +49,10 @@ def pages() -> list[Path]:
     """Every page of the site, and the other pages that a reader is sent to."""
     others = [
         "README.md",
+        "CHANGELOG.md",
         "CONTRIBUTING.md",
+        "PACKAGE.md",
+        "SECURITY.md",
         "tests/README.md",
         "examples/README.md",
         "examples/cronjob/README.md",

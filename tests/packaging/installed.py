@@ -20,7 +20,14 @@ from typing import Final
 from packaging.requirements import Requirement
 
 ROOT: Final = Path(__file__).parents[2]
-_SOURCES: Final = ("pyproject.toml", "README.md", "LICENSE", "clientgo", "sample_controller")
+_SOURCES: Final = (
+    "pyproject.toml",
+    "PACKAGE.md",
+    "LICENSE",
+    "NOTICE",
+    "clientgo",
+    "sample_controller",
+)
 
 
 def build_wheel(directory: Path) -> Path:

@@ -56,7 +56,7 @@ def test_an_installation_that_hides_its_types_is_named_with_the_way_out(
 def test_an_editable_installation_puts_the_directory_on_the_path(tmp_path: Path) -> None:
     """OP-GEN-23: type checkers and editors follow no hook."""
     pytest.importorskip("hatchling")
-    for name in ("pyproject.toml", "README.md", "clientgo/__init__.py"):
+    for name in ("pyproject.toml", "PACKAGE.md", "clientgo/__init__.py"):
         (tmp_path / "project" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "project" / name).write_text((SOURCE / name).read_text())
     code = "from hatchling.build import build_editable; build_editable('..')"

@@ -1,0 +1,120 @@
+"""A program for 0.1 gets the import paths of 0.2 by a command."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from clientgo.tools.rewrite_imports import MOVED, main, new_path, rewritten
+
+ROOT = Path(__file__).parents[2]
+
+OLD = dedent('''
+    """Greets; see clientgo.wait.until."""
+    import clientgo.trace
+    import clientgo.apiserver as server
+    from clientgo import apiserver, logs
+    from clientgo.api.core_v1 import ConfigMap
+    from clientgo.certificates import KeyPair, ServingCertificate as Served
+    from clientgo.wait import (
+        setup_signal_handler,  # SIGTERM too
+        until,
+    )
+    from .clientgo.wait import other
+
+    def test_é(monkeypatch):
+        from clientgo.operator.sources import poll, watch
+        monkeypatch.setattr("clientgo.flowcontrol.TokenBucket", clientgo.trace.Tracer)
+''')
+
+NEW = dedent('''
+    """Greets; see clientgo.util.wait.until."""
+    import clientgo.observe.trace
+    import clientgo.testcluster.server as server
+    from clientgo.testcluster import server as apiserver
+    from clientgo.observe import logs
+    from clientgo.api.core_v1 import ConfigMap
+    from clientgo.util.certificates import KeyPair
+    from clientgo.observe.serving import ServingCertificate as Served
+    from clientgo.util.wait import (
+        setup_signal_handler,  # SIGTERM too
+        until,
+    )
+    from .clientgo.wait import other
+
+    def test_é(monkeypatch):
+        from clientgo.operator.addons.polling import poll
+        from clientgo.operator.sources import watch
+        monkeypatch.setattr("clientgo.util.flowcontrol.TokenBucket", clientgo.observe.trace.Tracer)
+''')
+
+
+def test_only_paths_change() -> None:
+    assert rewritten(OLD) == NEW
+
+
+def test_a_second_run_changes_nothing() -> None:
+    assert rewritten(NEW) == NEW
+    assert [new for new in MOVED.values() if new_path(new) != new] == []
+
+
+def test_every_public_name_of_0_1_has_a_path_or_is_listed_as_removed() -> None:
+    exported = json.loads((ROOT / "tests/data/upgrades/exports-0.1.json").read_text())
+    page = (ROOT / "docs/production/upgrades.md").read_text()
+    rows = page.partition("## Names that are gone")[2].splitlines()
+    removed = {name for row in rows for name in re.findall(r"`(\w+)`", row.rpartition(" | ")[0])}
+    lost = {f"{package}.{name}" for package, names in exported.items() for name in names}
+
+    for path in sorted(lost):
+        module, _, name = new_path(path).rpartition(".")
+        if hasattr(importlib.import_module(module), name):
+            lost.remove(path)
+    assert {path.rpartition(".")[2] for path in lost} == removed
+
+
+def test_a_directory_is_rewritten_and_what_is_gone_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "new.py").write_text("from clientgo.cache import Indexer\n")
+    (tmp_path / "broken.py").write_text("import (\n")
+    old = tmp_path / "package" / "old.py"
+    old.write_text("import os\nfrom clientgo.wait import delay_until, until\n")
+
+    assert main([str(tmp_path), "--check"]) == 1
+    assert old.read_text() == "import os\nfrom clientgo.wait import delay_until, until\n"
+    assert f"would rewrite {old}\n" in capsys.readouterr().out
+
+    assert main([str(tmp_path)]) == 1
+    assert old.read_text() == "import os\nfrom clientgo.util.wait import delay_until, until\n"
+    printed = capsys.readouterr()
+    assert printed.out == f"rewrote {old}\n"
+    assert printed.err.splitlines() == [
+        f"{tmp_path}/broken.py:1: is no Python: invalid syntax",
+        f"{old}:2: there is no clientgo.util.wait.delay_until any more: see the changelog",
+    ]
+
+
+def test_an_old_program_runs_after_the_command(tmp_path: Path) -> None:
+    """It is the first controller's parts, as they were imported in 0.1."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from clientgo.cache import Indexer\n"
+        "from clientgo.clock import REAL_CLOCK\n"
+        "from clientgo.trace import Tracer\n"
+        "from clientgo.wait import setup_signal_handler\n"
+        "print(REAL_CLOCK.monotonic() > 0, setup_signal_handler().is_set())\n"
+    )
+    before = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    assert main([str(program)]) == 0
+    after = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+
+    assert "No module named 'clientgo.clock'" in before.stderr
+    assert after.stdout == "True False\n", after.stderr
