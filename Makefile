@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST_ARGS ?=
 ONCE   ?=
+ARGS   ?=
 LAYERS ?=
 ROWS   ?=
 
@@ -19,7 +20,7 @@ BENCH_OUT := --out benchmarks/results/full.json --plots docs/assets/benchmarks \
   --page docs/reference/benchmarks.md
 
 .DEFAULT_GOAL := help
-.PHONY: help install run study test test-browser test-matrix lint format tables docs docs-serve bench bench-full bench-parts field-peers clean
+.PHONY: help install run study test test-browser test-matrix lint format tables docs docs-serve bench bench-queue bench-full bench-parts field-peers clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +84,9 @@ bench: $(VENV)/.bench ## measure the grid beside its peers in under 3 minutes (L
 # A part of the layers is printed only: the result, the plots and the page are of all of them.
 bench-full: $(VENV)/.bench ## measure the whole grid in under 20 minutes, write result, plots and page
 	$(BIN)/python -m benchmarks --scale full $(or $(LAYERS),$(BENCH_OUT))
+
+bench-queue: $(STAMP) ## measure work queues under a load of yours (ARGS='--queue my_module:MyQueue --workers 1,4')
+	$(BIN)/clientgo bench queue $(ARGS)
 
 bench-parts: $(VENV)/.bench ## measure the API server, the operator layer, coroutines and single stages
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,rounds $(PYTEST_ARGS)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import statistics
 import subprocess
 import time
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from clientgo.testing.bench import Comparison, compare
-from clientgo.testing.bench.measure import Side
+from clientgo.testing.bench.measure import Side, machine
 
 PACKAGES = ("clientgo", "kubernetes", "msgspec", "urllib3", "lightkube", "kr8s", "cloudcoil")
 RESULTS = Path(__file__).parent / "results"
@@ -136,20 +135,6 @@ def number(value: float) -> str:
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"
-
-
-def machine() -> dict[str, Any]:
-    """Return what tells one machine from another."""
-    model = platform.processor() or platform.machine()
-    if (cpus := Path("/proc/cpuinfo")).exists():
-        lines = (line.partition(":") for line in cpus.read_text().splitlines())
-        model = next((text.strip() for name, _, text in lines if "model name" in name), model)
-    return {
-        "processor": model,
-        "processors": os.cpu_count(),
-        "system": platform.system(),
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
-    }
 
 
 def versions() -> Iterator[tuple[str, str]]:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.grid import Figure
-from benchmarks.plots import CHARTS, short
+from benchmarks.plots import CHARTS
+from clientgo.testing.bench.charts import short
 
 BEGIN, END = "<!-- measured: make bench-full -->", "<!-- end of measured -->"
 PLOTS = "../assets/benchmarks"

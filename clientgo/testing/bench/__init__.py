@@ -16,8 +16,8 @@ from clientgo.testing.bench.measure import Comparison, compare
 from clientgo.testing.bench.queues import (
     KEYED,
     PEERS,
+    STANDARD,
     ConditionQueue,
-    keys,
     load_delayed,
     load_failures,
     load_one_by_one,
@@ -27,12 +27,14 @@ from clientgo.testing.bench.queues import (
     new_queue,
 )
 from clientgo.testing.bench.recorded_server import recorded_server
+from clientgo.testing.bench.workload import keys
 
 __all__ = [
     "compare",
     "Comparison",
     "KEYED",
     "PEERS",
+    "STANDARD",
     "ConditionQueue",
     "names_of_queues",
     "new_queue",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gc
+import os
+import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 LEAST_ROUNDS: Final = 3
 """Rounds without which a median means nothing."""
@@ -66,3 +70,19 @@ def compare(
             seconds[name].append(side())
         progress(number + 1, rounds)
     return Comparison(count, seconds)
+
+
+def machine() -> dict[str, Any]:
+    """Return what tells one machine from another."""
+    model = platform.processor() or platform.machine()
+    if (cpus := Path("/proc/cpuinfo")).exists():
+        lines = (line.partition(":") for line in cpus.read_text().splitlines())
+        model = next((text.strip() for name, _, text in lines if "model name" in name), model)
+    runs_with_lock: Callable[[], bool] = getattr(sys, "_is_gil_enabled", lambda: True)
+    without_lock = "" if runs_with_lock() else ", free-threaded"
+    return {
+        "processor": model,
+        "processors": os.cpu_count(),
+        "system": platform.system(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}{without_lock}",
+    }

@@ -6,6 +6,7 @@ of the standard library do neither: they are the price of a lock and a wake-up i
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
 import time
@@ -74,6 +75,11 @@ class ConditionQueue:
             self._condition.notify_all()
 
 
+def _rate_limiting_queue() -> RateLimitingQueue[str]:
+    """Return one whose failures come after milliseconds, and are not limited all together."""
+    return RateLimitingQueue(ItemExponentialFailureRateLimiter(0.001, 1.0))
+
+
 def _fair_queue() -> PriorityQueue[str]:
     return PriorityQueue(fair_by=lambda key: key.partition("/")[0])
 
@@ -89,6 +95,15 @@ PEERS: Final[Mapping[str, Callable[[], Any]]] = {
     "queue.Queue": queue.Queue,
     "queue.SimpleQueue": queue.SimpleQueue,
 }
+STANDARD: Final[Mapping[str, Callable[[], Any]]] = {
+    "Queue": Queue,
+    "PriorityQueue": PriorityQueue,
+    "RateLimitingQueue": _rate_limiting_queue,
+    "textbook Condition queue": ConditionQueue,
+    **PEERS,
+    "asyncio.Queue": asyncio.Queue,
+}
+"""What a queue of a user's is measured beside."""
 
 
 def names_of_queues() -> list[str]:
@@ -99,11 +114,6 @@ def names_of_queues() -> list[str]:
 def new_queue(name: str) -> Any:
     """Return an empty queue."""
     return (KEYED | PEERS)[name]()  # type: ignore[operator]
-
-
-def keys(count: int) -> list[str]:
-    """Return keys as controllers have them."""
-    return [f"namespace-{number % 10}/object-{number}" for number in range(count)]
 
 
 def load_one_by_one(work: Any, items: Sequence[str]) -> float:

@@ -1,25 +1,34 @@
-"""``clientgo bench``: measure the queue and the informer of this machine.
+"""``clientgo bench``: measure queues and informers on this machine, yours beside ours.
 
 ::
 
-    clientgo bench queue
+    clientgo bench queue --queue my_project.queues:MyQueue
     clientgo bench informer --objects 20000
 
-Each line is printed as soon as it is measured, beside what one would use without this library.
+Each row is printed as soon as it is measured, beside what one would use without this library.
 Compare the ratios: both sides of each ran in turn.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 from clientgo.testing import bench
-from clientgo.util.text.terminal import CommandParser, ExitStatus, Progress
+from clientgo.testing.bench import queue_report
+from clientgo.testing.bench.adapters import BenchError
+from clientgo.testing.bench.measure import machine
+from clientgo.testing.bench.queue_rows import QueueBench, Row, Settings
+from clientgo.testing.bench.workload import Workload
+from clientgo.tools.cli.inputs import UsageError, load_function
+from clientgo.util.text.terminal import CommandParser, ExitStatus, Progress, complain
 from clientgo.util.wait import stop_on_signals
 
 _ROUNDS: Final = 21
@@ -29,28 +38,92 @@ def configure(parser: CommandParser) -> None:
     """Add the parts; ``run`` is what an invocation calls."""
     parser.show_examples(
         "clientgo bench queue",
-        "clientgo bench queue --items 100000 --seconds 5",
+        "clientgo bench queue --queue my_project.queues:MyQueue --workers 1,4,16",
         "clientgo bench informer --objects 20000",
     )
     parts = parser.add_subparsers(required=True, metavar="PART")
-    for name, help_text, run, size, what in (
-        ("queue", "the work queue beside the standard library's queues", _queue, 20_000, "items"),
-        ("informer", "the informer beside a bare loop that decodes", _informer, 10_000, "objects"),
+    _add_queue(parts.add_parser("queue", help="work queues, yours too, under a load that you set"))
+    _add_informer(parts.add_parser("informer", help="the informer beside a bare loop that decodes"))
+
+
+def _add_queue(part: CommandParser) -> None:
+    part.description = (
+        "Measure work queues under the same load, in turn. A queue of yours has add, get and done, "
+        "or put and get; its methods may be coroutines. Before it is measured it is checked: no "
+        "item is taken by two workers at a time, none is lost, and one that is added while it is "
+        "processed comes again."
+    )
+    part.show_examples(
+        "clientgo bench queue --queue my_project.queues:MyQueue",
+        "clientgo bench queue --workers 1,2,4,8,16 --page queues.html",
+        "clientgo bench queue --items 1000 --adds 20 --work 0.001",
+        "clientgo bench queue --json new.json --compare old.json",
+        statuses="0, done; 1, a queue of yours breaks a promise or can't be measured; 2, wrong\n"
+        "  arguments; 130, interrupted",
+    )
+    load = Workload()
+    part.add_argument(
+        "--queue", metavar="MODULE:FACTORY", action="append", default=[],
+        help="a queue of yours; may be repeated",
+    )  # fmt: skip
+    part.add_argument(
+        "--only", action="store_true", help="measure yours and the base, without the other queues"
+    )
+    part.add_argument(
+        "--workers", metavar="N,...", type=_counts, default=[load.workers],
+        help=f"worker threads, or tasks of asyncio; a table for each (default: {load.workers})",
+    )  # fmt: skip
+    for option, kind, help_text in (
+        ("producers", _positive, "threads or tasks that add"),
+        ("items", _positive, "items in a round"),
+        ("adds", _positive, "how often each item is added"),
+        ("readds", _share, "share of the items that are added again while processed"),
+        ("failures", _share, "share of the items whose first sync fails"),
+        ("delays", _share, "share of the items that are added with a delay of 1 ms"),
+        ("work", _seconds, "seconds for which the sync of an item waits"),
+        ("compute", _seconds, "seconds of processor time of the sync of an item"),
     ):
-        part = parts.add_parser(name, help=help_text, description=help_text)
+        default = getattr(load, option)
         part.add_argument(
-            f"--{what}", dest="size", metavar="N", type=_positive, default=size,
-            help=f"{what} in a round (default: {size})",
+            f"--{option}", metavar="N" if kind is _positive else "X", type=kind, default=default,
+            help=f"{help_text} (default: {default:g})",
         )  # fmt: skip
+    settings = Settings()
+    for option, kind, help_text in (
+        (
+            "seconds",
+            _seconds,
+            "time for the rounds of a row, 3 to 21; again for its latency, at most 3",
+        ),
+        ("rate", _positive, "items added a second while the latency is measured"),
+        ("timeout", _positive, "seconds without an item after which a queue is given up"),
+    ):
+        default = getattr(settings, option)
         part.add_argument(
-            "--seconds", metavar="S", type=float, default=2.0,
-            help="time for each line; three rounds at least (default: 2)",
+            f"--{option}", metavar="N" if kind is _positive else "X", type=kind, default=default,
+            help=f"{help_text} (default: {default:g})",
         )  # fmt: skip
-        part.set_defaults(run=partial(_until_interrupted, run))
+    part.add_argument("--json", type=Path, metavar="FILE", help="write the result")
+    part.add_argument("--page", type=Path, metavar="FILE", help="write charts and table as HTML")
+    part.add_argument("--compare", type=Path, metavar="FILE", help="compare with a result")
+    part.set_defaults(run=partial(_until_interrupted, _queue))
+
+
+def _add_informer(part: CommandParser) -> None:
+    part.description = "The informer beside a bare loop that decodes."
+    part.add_argument(
+        "--objects", dest="size", metavar="N", type=_positive, default=10_000,
+        help="objects in a round (default: 10000)",
+    )  # fmt: skip
+    part.add_argument(
+        "--seconds", metavar="S", type=_seconds, default=2.0,
+        help="time for each line; three rounds at least (default: 2)",
+    )  # fmt: skip
+    part.set_defaults(run=partial(_until_interrupted, _informer))
 
 
 def _until_interrupted(
-    run: Callable[[argparse.Namespace], None], options: argparse.Namespace
+    run: Callable[[argparse.Namespace], int], options: argparse.Namespace
 ) -> int:
     """Run a part; Ctrl-C ends it after the round that runs.
 
@@ -58,8 +131,8 @@ def _until_interrupted(
     """
     with stop_on_signals() as stop:
         options.stop = stop
-        run(options)
-    return ExitStatus.INTERRUPTED if stop.is_set() else ExitStatus.OK
+        status = run(options)
+    return ExitStatus.INTERRUPTED if stop.is_set() else status
 
 
 def _positive(text: str) -> int:
@@ -68,32 +141,92 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _queue(options: argparse.Namespace) -> None:
-    items = bench.keys(options.size)
-    loads: list[tuple[str, Callable[[object], float]]] = [
-        ("one thread: add, get, done", partial(bench.load_one_by_one, items=items))
-    ]
-    loads += [
-        (
-            f"1 producer, {workers} worker{'s'[: workers > 1]}",
-            partial(bench.load_threads, items=items, producers=1, workers=workers),
-        )
-        for workers in (1, 4, 16)
-    ]
-    _head("items/s", "queue.Queue", "SimpleQueue")
-    for name, load in loads:
-        sides = {
-            queue: partial(_fresh, load, queue)
-            for queue in ("Queue", "queue.Queue", "queue.SimpleQueue")
-        }
-        _line(name, options, sides, options.size)
+def _counts(text: str) -> list[int]:
+    return [_positive(each) for each in text.split(",")]
 
 
-def _fresh(load: Callable[[object], float], queue: str) -> float:
-    return load(bench.new_queue(queue))
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return value
 
 
-def _informer(options: argparse.Namespace) -> None:
+def _share(text: str) -> float:
+    if (value := _seconds(text)) > 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to 1")
+    return value
+
+
+def _queue(options: argparse.Namespace) -> int:
+    names = [each.name for each in fields(Workload) if each.name != "workers"]
+    load = Workload(**{name: getattr(options, name) for name in names})
+    settings = Settings(options.seconds, options.rate, options.timeout)
+    base = "RateLimitingQueue" if load.failures or load.delays else "Queue"
+    try:
+        earlier = None if options.compare is None else _earlier(options.compare)
+        yours = {place: load_function(place) for place in options.queue}
+        standard = {base: bench.STANDARD[base]} if options.only else bench.STANDARD
+        print(_described(load), flush=True)
+        measured = QueueBench({**yours, **standard}, load, settings, base=base)
+    except (UsageError, BenchError) as error:
+        complain("clientgo bench queue", error)
+        return ExitStatus.USAGE
+    width = max(map(len, (*yours, *standard))) + 2
+    rows: list[Row] = []
+    for count in options.workers:
+        found = _rows(measured, count, options)
+        if options.stop.is_set():
+            return ExitStatus.INTERRUPTED
+        rows += found
+        print(f"\n{count} worker{'s'[: count > 1]}\n{queue_report.head(width)}")
+        print("\n".join(queue_report.lines(found, width)), flush=True)
+    print(f"\n{queue_report.legend(base)}")
+    result = queue_report.result(rows, load, settings, base)
+    try:
+        if options.json:
+            options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        if options.page:
+            options.page.write_text(queue_report.page(result), encoding="utf-8")
+    except OSError as error:
+        complain("clientgo bench queue", error)
+        return ExitStatus.FAILED
+    if earlier is not None:
+        print("\n" + "\n".join(queue_report.compared(result, earlier)))
+    failed = any(each.queue in yours and (each.broken or each.problem) for each in rows)
+    return ExitStatus.FAILED if failed else ExitStatus.OK
+
+
+def _rows(measured: QueueBench, count: int, options: argparse.Namespace) -> list[Row]:
+    with Progress(f"{count} workers", _ROUNDS) as progress:
+        return measured.rows(count, progress=progress.show, stop=options.stop.is_set)
+
+
+def _earlier(file: Path) -> dict[str, Any]:
+    try:
+        read: dict[str, Any] = json.loads(file.read_bytes())
+        read["workload"], read["rows"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{file} is no result of clientgo bench queue: {error}") from error
+    return read
+
+
+def _described(load: Workload) -> str:
+    said = {name: getattr(load, name) for name in ("producers", "items", "adds")}
+    said |= {
+        name: getattr(load, name)
+        for name in ("readds", "failures", "delays", "work", "compute")
+        if getattr(load, name)
+    }
+    words = ", ".join(f"{name} {value:,}" for name, value in said.items())
+    here = machine()
+    return f"{here['python']}, {here['processors']} processors; {words}"
+
+
+def _informer(options: argparse.Namespace) -> int:
     count = options.size
     with bench.recorded_server(count, 2 * count) as url:
         _head("objects/s", "bare loop")
@@ -128,6 +261,7 @@ def _informer(options: argparse.Namespace) -> None:
             ),
         ):
             _line(name, options, {"informer": ours, "bare loop": bare}, size)
+    return ExitStatus.OK
 
 
 def _head(unit: str, *peers: str) -> None:

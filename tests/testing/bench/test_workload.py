@@ -1,0 +1,86 @@
+"""A load ends when each item was taken after its last add, whatever the queue."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from typing import Any
+
+import pytest
+
+from clientgo.testing.bench import STANDARD
+from clientgo.testing.bench.adapters import BenchError, operations_of
+from clientgo.testing.bench.workload import StuckError, Workload, run
+
+TIMEOUT = 20.0
+BUSY = Workload(items=60, producers=2, workers=3, adds=3, readds=0.5, failures=0.25, compute=1e-6)
+
+
+def taken(factory: Any, load: Workload, *, pairs: bool = False, rate: float = 0.0) -> int:
+    return sum(
+        run(operations_of(factory(), returns_pairs=pairs), load, timeout=TIMEOUT, rate=rate).taken
+    )
+
+
+@pytest.mark.parametrize("factory", [queue.Queue, queue.LifoQueue, asyncio.Queue])
+def test_a_plain_queue_hands_out_every_add(factory: Any) -> None:
+    assert taken(factory, Workload(items=60, workers=3)) == 60
+    assert taken(factory, Workload(items=60, workers=1, readds=0.5, failures=0.25)) == 60 + 30 + 15
+    assert 60 + 30 + 15 <= taken(factory, BUSY) <= 3 * 60 + 30 + 15
+
+
+@pytest.mark.parametrize("name", ["Queue", "RateLimitingQueue", "textbook Condition queue"])
+def test_a_work_queue_hands_out_every_item_as_often_as_it_changed_while_processed(
+    name: str,
+) -> None:
+    load = Workload(items=60, workers=3, readds=0.5)
+
+    assert taken(STANDARD[name], load, pairs=True) == 60 + 30
+
+
+def test_delays_and_failures_go_through_the_queue() -> None:
+    load = Workload(items=40, producers=2, workers=2, delays=0.5, failures=0.5)
+
+    assert taken(STANDARD["RateLimitingQueue"], load, pairs=True) == 40 + 20
+
+
+@pytest.mark.parametrize("factory", [queue.Queue, asyncio.Queue])
+def test_a_paced_load_takes_the_time_of_each_item(factory: Any) -> None:
+    load = Workload(items=30, producers=2, workers=2, work=1e-6)
+
+    found = run(operations_of(factory(), returns_pairs=False), load, timeout=TIMEOUT, rate=1e6)
+
+    assert len(found.waits) == 30
+    assert min(found.waits) > 0
+
+
+def test_the_busiest_worker_is_counted_in_even_shares() -> None:
+    found = run(
+        operations_of(queue.Queue(), returns_pairs=False), Workload(items=9, workers=1), timeout=9
+    )
+    assert found.busiest == 1.0
+
+    found.taken = [6, 2, 1]
+    assert found.busiest == 2.0
+
+
+def test_what_the_queue_raises_ends_the_load() -> None:
+    class Full(queue.Queue[str]):
+        def task_done(self) -> None:
+            raise RuntimeError("no connection")
+
+    with pytest.raises(BenchError, match="the queue raised RuntimeError: no connection"):
+        taken(Full, Workload(items=3))
+
+
+def test_a_queue_that_loses_items_is_given_up() -> None:
+    class Lossy(queue.Queue[str]):
+        def put(self, item: str, *args: Any) -> None:  # type: ignore[override]
+            if not item.endswith("-7"):
+                super().put(item)
+
+    work = Lossy()
+    with pytest.raises(StuckError, match=r"1 of 10 items were not taken .* namespace-7/object-7"):
+        run(operations_of(work, returns_pairs=False), Workload(items=10, workers=1), timeout=0.2)
+    # The load's threads end as if the item had come.
+    queue.Queue.put(work, "namespace-7/object-7")
