@@ -460,6 +460,28 @@ def test_finalizers_are_not_waited_for_for_ever(
     assert "leaves 1 objects with its finalizer behind, one/a among them" in caplog.text
 
 
+def test_what_the_labels_of_a_controller_leave_out_is_not_its_own_to_leave_behind(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-NS-13, OP-FIN-15: the cache has it for another controller of the kind."""
+    in_namespaces(world)
+
+    class Cleaning(Recording):
+        def cleanup(self, ctx: Context[Any], obj: Any) -> None: ...
+
+    recording = Cleaning()
+    controller = world.register(recording, labels="team=red", namespaces=[ONE, TWO])
+    world.register(Recording(), name="other")
+    (ours,) = controller.parts.finalizers
+    world.create(
+        gadget("blue", ONE, finalizers=(ours,)), gadget("red", TWO, labels={"team": "red"})
+    )
+    with world.running():
+        recording.wait_for_runs(1)
+        controller.change_namespaces(TWO)
+    assert "finalizer behind" not in caplog.text
+
+
 @pytest.mark.parametrize("registered", [False, True])
 def test_what_keeps_a_finalizer_in_a_namespace_that_is_left_is_named(
     world: World, caplog: pytest.LogCaptureFixture, registered: bool

@@ -20,6 +20,7 @@ from clientgo.operator.controller.event_router import (
     MAPPER_RETRIES,
     MAPPER_RETRY_DELAY,
     EventRouter,
+    PrimaryRouter,
 )
 from clientgo.operator.mappers import MapContext, by_name
 from clientgo.operator.metrics import ControllerMetrics
@@ -49,6 +50,9 @@ class Triggers:
     def trigger(self, key: ObjectName, priority: int = 0, *, after: float = 0.0) -> None:
         self.seen.append((key, priority))
 
+    def forget(self, key: ObjectName) -> None:
+        """Nothing is kept."""
+
 
 class Routing:
     """A router and what came out of it."""
@@ -59,7 +63,7 @@ class Routing:
         self.timers = Timers("retries", self.clock)
         self.metrics = PrometheusProvider(CollectorRegistry())
         self.namespaces = options.pop("namespaces", EVERYWHERE)
-        self.router = EventRouter(
+        self.router: EventRouter = options.pop("router", EventRouter)(
             routing.Routing(
                 controller="gadget",
                 queue=self.queue,  # type: ignore[arg-type]
@@ -426,6 +430,24 @@ def test_a_primary_that_is_gone_is_forgotten_and_not_run(world: World) -> None:
         recording.wait_for_runs(3)
         world.clock.wait_for(lambda: controller.queue.statistics().known == 2)
         assert recording.runs.count(A) == 1
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_was_deleted_while_no_watch_was_open_has_not_left_the_labels(
+    caplog: pytest.LogCaptureFixture, known: bool
+) -> None:
+    """OP-FIN-15: its finalizer may be gone, which only its last state would show."""
+    routed = Routing(
+        router=PrimaryRouter,
+        by_key=False,
+        on_deleted=False,
+        deleting=lambda _: None,
+        finalizers=("example.com/clean-up",),
+    )
+    obj = gadget("a", finalizers=("example.com/clean-up",))
+    routed.router.emit(DeleteEvent(obj, final_state_known=known))
+    routed.stop()
+    assert ("has no longer the labels that are watched" in caplog.text) is known
 
 
 def test_an_object_that_leaves_the_selection_of_a_cache_is_as_good_as_deleted(

@@ -142,9 +142,7 @@ class Watches:
             return [everywhere.informer, *(watch.informer for watch in apart)]
         if namespace:
             return [narrow.informer] if narrow is not None else []
-        # A namespace that is being added is left out until all of it is known.
-        informers = [watch.informer for watch in self._watches.values()]
-        return list(filter(SharedIndexInformer.has_synced, informers)) or informers
+        return [watch.informer for watch in self._watches.values()]
 
     def attach(
         self,

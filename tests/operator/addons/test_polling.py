@@ -141,6 +141,22 @@ def test_a_first_answer_can_wait_and_a_changed_one_cannot(
     assert priorities == [0]
 
 
+def test_a_first_answer_can_wait_also_when_it_comes_late(polling: Callable[..., Poll]) -> None:
+    """OP-CTL-06: of many primaries the last are asked about long after the workers have started."""
+    poll = polling(Outside(c=["x"]), per_resource=True)
+    poll.recording._answer = None
+    triggers: list[tuple[str, int]] = []
+    trigger = poll.controller.queue.trigger
+    poll.controller.queue.trigger = lambda key, priority=0, **more: (  # type: ignore
+        triggers.append((key.name, priority)),
+        trigger(key, priority, **more),
+    )
+    with poll.world.running():
+        poll.world.create(gadget("c"))
+        poll.world.clock.wait_for(lambda: [name for name, _ in triggers].count("c") == 2)
+    assert sorted(priority for name, priority in triggers if name == "c") == [-100, 0]
+
+
 def test_only_primaries_whose_items_differ_are_run(polling: Callable[..., Poll]) -> None:
     """OP-SRC-10, OP-SRC-09: added, changed, removed; the period counts from the answer."""
     outside = Outside(a=["x"], b=["y"])
