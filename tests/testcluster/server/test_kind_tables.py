@@ -16,6 +16,7 @@ from clientgo.testcluster.server.kinds.tables.builtin_table import BuiltinTable
 from clientgo.testcluster.server.kinds.tables.expressions import NO_VALUE, Expression
 from clientgo.testcluster.server.kinds.tables.kind_table import TableError
 from clientgo.testcluster.server.kinds.tables.nodes import Node, kind_node
+from clientgo.util.text.yaml_reader import read_yaml
 
 Tabled = Callable[[str], BuiltinTable]
 
@@ -454,3 +455,11 @@ def test_the_servers_of_a_process_share_the_tables() -> None:
     first, second = BuiltinStrategy("v1", "Pod"), BuiltinStrategy("v1", "Pod")
 
     assert first.table is second.table
+
+
+def test_no_table_sets_a_key_twice() -> None:
+    """The loader takes the last one, so that rules would go without a word."""
+    tables = sorted(kind_table._DATA.rglob("*.yaml"))
+
+    assert tables
+    assert not [twice for table in tables for twice in read_yaml(table.read_bytes())[1]]

@@ -195,23 +195,6 @@ def test_the_spec_of_a_pod_is_checked(
     assert pod(**spec) == expected
 
 
-def test_a_stateful_set_mounts_its_claims() -> None:
-    claim = {
-        "metadata": {"name": "data"},
-        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
-    }
-    mounts = [{"name": "data", "mountPath": "/a"}, {"name": "other", "mountPath": "/b"}]
-    template = {
-        "metadata": {"labels": {"a": "b"}},
-        "spec": {"containers": [{"name": "c", "image": "i", "volumeMounts": mounts}]},
-    }
-    selector = {"matchLabels": {"a": "b"}}
-    spec = {"selector": selector, "template": template, "volumeClaimTemplates": [claim]}
-    assert causes("apps/v1", "StatefulSet", spec) == [
-        ("spec.template.spec.containers[0].volumeMounts[1].name", "NotFound")
-    ]
-
-
 def test_a_template_may_not_restart_otherwise_than_always() -> None:
     pod_spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod_spec}
