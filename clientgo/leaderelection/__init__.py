@@ -18,7 +18,7 @@
     )
     run_or_raise(config, stop)
 
-docs/library/leader-election.md says what is assumed of clocks and of the guarded work.
+docs/concepts/leader-election.md says what is assumed of clocks and of the guarded work.
 """
 
 from clientgo.leaderelection.config import LeaderElectionConfig
