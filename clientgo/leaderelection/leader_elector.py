@@ -1,8 +1,8 @@
 """The elector: competes for a lock and runs the guarded work while it holds it.
 
 Promises: no two electors of one lock let their work act at the same time, under the assumptions in
-docs/concepts/leader-election.md. A run ends when it is stopped, when leadership is lost and when the
-work ends: the work is stopped first, then the lock is released if possible.
+docs/concepts/leader-election.md. A run ends when it is stopped, when leadership is lost and when
+the work ends: the work is stopped first, then the lock is released if possible.
 
 Does not lead again after a loss, nor end the process: call `run` again, or exit.
 

@@ -72,7 +72,7 @@ EXERCISES: Final = (
         "predict in which order a cache gets five changes, from each queue",
         "DeltaFIFO has one entry for each key, at the place of its first change. RealFIFO has one "
         "for each change.",
-        "docs/concepts/delta-fifo.md and docs/library/queues.md",
+        "docs/concepts/delta-fifo.md",
         cache_checks.two_queues,
     ),
     Exercise(
