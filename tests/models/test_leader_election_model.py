@@ -3,8 +3,8 @@
 Candidates run as they are, each on a clock of its own that goes too fast or too slow. Requests
 and answers are lost, late, or arrive long after they were given up; processes are suspended. What
 is assumed is what docs/concepts/leader-election.md states: clocks do not differ in rate by more
-than the margin allows, identities are unique, only candidates write the lease, and what the guarded work
-does after a look at the clock it does at once.
+than the margin allows, identities are unique, only candidates write the lease, and what the guarded
+work does after a look at the clock it does at once.
 """
 
 from __future__ import annotations
