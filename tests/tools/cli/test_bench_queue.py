@@ -171,7 +171,7 @@ def test_results_of_other_loads_and_machines_are_not_compared() -> None:
 
 def test_the_queue_of_the_page_is_measured_by_the_printed_command(tmp_path: Path) -> None:
     """BEN-03"""
-    page = Path(__file__).parents[3] / "docs/library/benchmark-a-queue.md"
+    page = Path(__file__).parents[3] / "docs/reference/benchmark-a-queue.md"
     blocks = FENCE.findall(page.read_text())
     code = next(text for language, text in blocks if language == "python")
     command = next(text for language, text in blocks if language == "sh").split()
