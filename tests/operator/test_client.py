@@ -312,6 +312,14 @@ def test_patches_of_other_kinds(live: LiveClient) -> None:
     assert patched.data == {"a": "1", "b": "2"}
 
 
+def test_a_dict_is_refused_with_what_to_pass(live: LiveClient) -> None:
+    """OP-CLI-05: an object without a class of its own is an Unstructured."""
+    plain = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    for write in (live.create, live.create_or_update, live.apply):
+        with pytest.raises(TypeError, match=r"a dict has no type; pass .* Unstructured.from_dict"):
+            write(plain)
+
+
 def test_an_object_that_was_read_can_be_applied(live: LiveClient) -> None:
     """OP-CLI-05: without what only a server can know, unless its version is to hold."""
     me = live.as_manager("me")

@@ -159,6 +159,17 @@ def test_what_goes_well_does_not_silence_what_does_not(
     assert (types.count("Normal"), types.count("Warning")) == (25, 25)
 
 
+def test_a_trouble_does_not_silence_another(client: FakeClient, publisher: EventPublisher) -> None:
+    """OP-EVT-03: warnings are counted by their reason."""
+    events = about(publisher, gadget(uid="1"))
+    for number in range(30):
+        events.warning("NoDisk", str(number))
+    events.warning("NoNetwork", "at all")
+    publisher.shutdown()
+    reasons = [event.reason for event in recorded(client)]
+    assert (reasons.count("NoDisk"), reasons.count("NoNetwork")) == (25, 1)
+
+
 def test_events_are_mirrored_to_the_log(
     publisher: EventPublisher, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -191,6 +191,8 @@ def kind_of(obj: Any) -> Any:
     if isinstance(obj, Unstructured):
         group, version = GroupVersion.parse(obj.api_version)
         return APIResource(group=group, version=version, kind=obj.kind, plural="")
+    if isinstance(obj, dict):
+        raise TypeError("a dict has no type; pass an object, or Unstructured.from_dict(...)")
     resource_of(type(obj))
     return type(obj)
 

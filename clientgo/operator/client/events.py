@@ -162,7 +162,8 @@ class EventPublisher:
 
 
 class _Budget:
-    """How many different Events of one type may be written about one object. Thread-safe.
+    """How many different Events of one type may be written about one object, and of one reason if
+    they are warnings. Thread-safe.
 
     Of 4096 objects, and as many Events, the last ones are known.
     """
@@ -191,7 +192,9 @@ class _Budget:
         about = event.regarding
         whose = (
             event.reporting_controller,
-            event.type,  # what goes well must not silence what does not
+            # What goes well must not silence what does not, nor one trouble another.
+            event.type,
+            event.type == "Warning" and event.reason,
             about and (about.kind, about.namespace, about.name, about.uid),
         )
         bucket = self._left.get(whose)

@@ -38,7 +38,7 @@ _TAKEN: Final = frozenset(
 """What a project imports, or calls its own folders, beside the standard library."""
 _USED: Final = frozenset(
     {
-        *("AGE", "AdmissionContext", "AdmissionRequest", "Annotated", "CONTEXT", "Client"),
+        *("AGE", "AdmissionContext", "AdmissionRequest", "Annotated", "Any", "CONTEXT", "Client"),
         *("Conditioned", "ConfigMap", "Context", "CustomResource", "FieldErrors", "InvalidError"),
         *("Iterator", "LABELS", "Meta", "Model", "ObjectMeta", "Observer", "PrinterColumn"),
         *("Resource", "Result"),

@@ -186,6 +186,23 @@ def test_a_kind_a_version_and_webhooks_are_added_generated_and_tested(demo: Path
     assert "backups/status" in roles
 
 
+def test_webhooks_of_a_kind_with_other_fields_come_with_tests_that_pass(demo: Path) -> None:
+    """OP-GEN-20: the fields of the template are gone when webhooks are added."""
+    file = demo / "demo/api/demo_v1alpha1.py"
+    file.write_text(file.read_text().replace("    text: Annotated", "    words: Annotated"))
+
+    assert _run("create-webhook", "Demo") == 0
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "tests/test_demo_webhook.py"],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "3 passed" in done.stdout, done.stdout
+
+
 def test_a_server_in_memory_has_pods_that_start_if_asked_for(
     demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
