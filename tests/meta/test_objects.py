@@ -190,6 +190,17 @@ def test_managers_can_be_left_out_of_what_is_sent_or_replaced() -> None:
     assert obj.to_dict()["metadata"]["managedFields"] == [{"manager": "me"}]
 
 
+@pytest.mark.parametrize("managers", [None, []])
+@pytest.mark.parametrize("kind", [Widget, Unstructured])
+def test_managers_of_nobody_are_left_out_of_what_is_sent(kind: type, managers: object) -> None:
+    obj = decode({**WIDGET, "metadata": {"name": "a", "managedFields": managers}}, kind)
+
+    assert obj.to_dict()["metadata"] == {"name": "a"}
+
+    obj.metadata.labels["app"] = "y"
+    assert obj.to_dict()["metadata"] == {"name": "a", "labels": {"app": "y"}}
+
+
 def test_an_object_that_needs_a_lenient_reading_keeps_its_managers() -> None:
     plain = {"metadata": {"generation": "7", "managedFields": [{"manager": "kubectl"}]}}
     obj = Codec(Widget).decode(msgspec.json.encode(plain))
@@ -383,9 +394,12 @@ def test_an_unstructured_object_reads_like_its_json_and_has_the_same_header() ->
 def test_the_dict_of_an_unstructured_object_is_the_callers_own() -> None:
     obj = Codec(Unstructured).decode(msgspec.json.encode(WIDGET))
 
-    obj.to_dict()["spec"]["replicas"] = 5
+    obj.to_dict()["spec"]["replicas"] = 5  # decoded for the caller
 
     assert obj["spec"]["replicas"] == 1
+    obj.to_dict()["spec"]["replicas"] = 5  # a copy of what was read
+    assert obj["spec"]["replicas"] == 1
+    assert obj.to_dict() == WIDGET
 
 
 def test_changed_metadata_of_an_unstructured_copy_is_sent() -> None:

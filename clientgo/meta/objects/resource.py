@@ -209,6 +209,14 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
         inner: dict[str, Any] = plain["object"] if self._enclosed else plain
         return inner
 
+    def _has_header_of(self, raw: bytes) -> bool:
+        """Return True if the header is that of the JSON, so that nothing was changed in it."""
+        try:
+            came: _Header = body_decoder(_Header, self._enclosed)(raw)
+        except REFUSALS:  # it was decoded leniently
+            return False
+        return came.metadata == self.metadata
+
     def _undecodable(self, error: Exception) -> ObjectDecodeError:
         kind = getattr(self, "kind", "") or type(self).__name__
         reason = str(error)
@@ -219,6 +227,10 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
     def _metadata_over(self, plain: dict[str, Any]) -> dict[str, Any]:
         """The metadata of ``plain``, which this object came from, with typed changes laid over."""
         metadata: dict[str, Any] = dict(plain.get("metadata", {}))
+        if self._raw is not None and self._has_header_of(self._raw):
+            if not metadata.get("managedFields", True):
+                del metadata["managedFields"]
+            return metadata
         # Managed fields are long and are replaced as a whole.
         typed = {key: value for key, value in metadata.items() if key != "managedFields"}
         before, after = convert_leniently(typed, ObjectMeta), copy.copy(self.metadata)
@@ -230,6 +242,12 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
         else:
             metadata.pop("managedFields", None)
         return metadata
+
+
+class _Header(Struct, gc=False):
+    """What of an object is decoded at the start."""
+
+    metadata: ObjectMeta
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))

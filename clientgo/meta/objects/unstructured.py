@@ -48,7 +48,10 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dict of the object that the caller may change."""
-        plain = copy_value(self._loaded())
+        if self._body is None and self._raw is not None:  # decoding again is faster than a copy
+            plain = self._type_fields() | self._original()
+        else:
+            plain = copy_value(self._loaded())
         try:
             plain["metadata"] = self._metadata_over(plain)
         except (RecursionError, msgspec.DecodeError) as error:
