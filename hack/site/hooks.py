@@ -32,7 +32,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put pages that the navigation does not name at its end, so that no page is lost."""
     named = set(re.findall(r"[\w/-]+\.md", str(config.nav)))
     rest = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
-    if rest := [page for page in rest if page not in named]:
+    if rest := [page for page in rest if page not in named and not page.startswith(EVIDENCE)]:
         config.nav = [*(config.nav or []), {"More": rest}]
     return config
 
