@@ -3,7 +3,8 @@
 ::
 
     clientgo bench queue --queue my_project.queues:MyQueue
-    clientgo bench informer --objects 20000
+    clientgo bench limiter --limiter my_project.limits:MyLimiter
+    clientgo bench informer --watch my_project.clients:watch_foos
 
 Each row is printed as soon as it is measured, beside what one would use without this library.
 Compare the ratios: both sides of each ran in turn.
@@ -22,10 +23,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from clientgo.testing import bench
-from clientgo.testing.bench import queue_report
+from clientgo.testing.bench import limiters, queue_report
 from clientgo.testing.bench.adapters import BenchError
 from clientgo.testing.bench.measure import machine
 from clientgo.testing.bench.queue_rows import QueueBench, Row, Settings
+from clientgo.testing.bench.watches import follow
 from clientgo.testing.bench.workload import Workload
 from clientgo.tools.cli.inputs import UsageError, load_function
 from clientgo.util.text.terminal import CommandParser, ExitStatus, Progress, complain
@@ -39,10 +41,12 @@ def configure(parser: CommandParser) -> None:
     parser.show_examples(
         "clientgo bench queue",
         "clientgo bench queue --queue my_project.queues:MyQueue --workers 1,4,16",
+        "clientgo bench limiter --limiter my_project.limits:MyLimiter",
         "clientgo bench informer --objects 20000",
     )
     parts = parser.add_subparsers(required=True, metavar="PART")
     _add_queue(parts.add_parser("queue", help="work queues, yours too, under a load that you set"))
+    _add_limiter(parts.add_parser("limiter", help="rate limiters, yours too: what a failure costs"))
     _add_informer(parts.add_parser("informer", help="the informer beside a bare loop that decodes"))
 
 
@@ -109,8 +113,40 @@ def _add_queue(part: CommandParser) -> None:
     part.set_defaults(run=partial(_until_interrupted, _queue))
 
 
+def _add_limiter(part: CommandParser) -> None:
+    part.description = (
+        "Measure rate limiters in turn: items that fail three times and succeed. A limiter of "
+        "yours has when, forget and num_requeues."
+    )
+    part.add_argument(
+        "--limiter", metavar="MODULE:FACTORY", action="append", default=[],
+        help="a limiter of yours; may be repeated",
+    )  # fmt: skip
+    part.add_argument(
+        "--items", metavar="N", type=_positive, default=10_000,
+        help="items in a round (default: 10000)",
+    )  # fmt: skip
+    part.add_argument(
+        "--seconds", metavar="X", type=_seconds, default=2.0,
+        help="time for the rounds of a limiter, 3 to 21 (default: 2)",
+    )  # fmt: skip
+    part.set_defaults(run=partial(_until_interrupted, _limiter))
+
+
 def _add_informer(part: CommandParser) -> None:
-    part.description = "The informer beside a bare loop that decodes."
+    part.description = (
+        "The informer beside a bare loop that decodes, and beside a client of yours: a function "
+        "that gets the address of a server with Foos (samplecontroller.k8s.io/v1alpha1) and "
+        "returns the events of a watch, as an iterable or an asynchronous one."
+    )
+    part.add_argument(
+        "--watch", metavar="MODULE:FUNCTION", action="append", default=[],
+        help="a client of yours; may be repeated",
+    )  # fmt: skip
+    part.add_argument(
+        "--timeout", metavar="N", type=_positive, default=10,
+        help="seconds without an event after which a client is given up (default: 10)",
+    )  # fmt: skip
     part.add_argument(
         "--objects", dest="size", metavar="N", type=_positive, default=10_000,
         help="objects in a round (default: 10000)",
@@ -226,10 +262,37 @@ def _described(load: Workload) -> str:
     return f"{here['python']}, {here['processors']} processors; {words}"
 
 
+def _limiter(options: argparse.Namespace) -> int:
+    try:
+        yours = {place: load_function(place) for place in options.limiter}
+        with Progress("limiters", _ROUNDS) as progress:
+            rows = limiters.measure(
+                {**yours, **limiters.STANDARD},
+                options.items,
+                seconds=options.seconds,
+                progress=progress.show,
+                stop=options.stop.is_set,
+            )
+    except (UsageError, BenchError) as error:
+        complain("clientgo bench limiter", error)
+        return ExitStatus.USAGE
+    if not rows:
+        return ExitStatus.INTERRUPTED
+    print("\n".join(limiters.lines(rows)))
+    print("CPU: for an item that fails three times and succeeds; bytes: of one that has failed;")
+    print("left: of one that has succeeded since; waits: after three failures of one item")
+    return ExitStatus.FAILED if any(each.problem for each in rows) else ExitStatus.OK
+
+
 def _informer(options: argparse.Namespace) -> int:
+    try:
+        yours = {place: load_function(place) for place in options.watch}
+    except UsageError as error:
+        complain("clientgo bench informer", error)
+        return ExitStatus.USAGE
     count = options.size
     with bench.recorded_server(count, 2 * count) as url:
-        _head("objects/s", "bare loop")
+        _head("objects/s", "bare loop", *yours)
         for name, ours, bare, size in (
             (
                 "first list, streamed",
@@ -260,13 +323,25 @@ def _informer(options: argparse.Namespace) -> int:
                 2 * count,
             ),
         ):
-            _line(name, options, {"informer": ours, "bare loop": bare}, size)
+            sides = {"informer": ours, "bare loop": bare}
+            if name.startswith("watch"):
+                sides |= {
+                    place: partial(
+                        follow, watch, f"{url}/live", size, name=place, timeout=options.timeout
+                    )
+                    for place, watch in yours.items()
+                }
+            try:
+                _line(name, options, sides, size)
+            except BenchError as error:
+                complain("clientgo bench informer", error)
+                return ExitStatus.FAILED
     return ExitStatus.OK
 
 
 def _head(unit: str, *peers: str) -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} processors; x: times as fast as")
-    print(f"{'':28}{unit:>12}" + "".join(f"{f'x {peer}':>16}" for peer in peers), flush=True)
+    print(f"{'':28}{unit:>12}" + "".join(f"{f'x {peer}':>{_width(peer)}}" for peer in peers))
 
 
 def _line(
@@ -284,5 +359,9 @@ def _line(
         )
     if options.stop.is_set():
         return
-    ratios = "".join(f"{compared.ratio(ours, peer):>16.2f}" for peer in peers)
+    ratios = "".join(f"{compared.ratio(ours, peer):>{_width(peer)}.2f}" for peer in peers)
     print(f"{name:28}{compared.rate(ours):>12,.0f}{ratios}", flush=True)
+
+
+def _width(peer: str) -> int:
+    return max(16, len(peer) + 4)
