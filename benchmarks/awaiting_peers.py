@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
-from benchmarks.peers import GROUP, PLURAL, VERSION
+from benchmarks.peers import events_as_dicts, kubex_events
 
 SLEEP = 0.1
 WARM_UP = 200
@@ -92,43 +92,31 @@ async def clientgo_handler(url: str, _count: int, sync: Sync) -> None:
 
 async def kubex(url: str, _count: int, sync: Sync) -> None:
     """A watch, and a task for each event: no cache, no queue, no retries."""
-    from kubex.api import Api
-    from kubex.client import create_client
-    from kubex.configuration import ClientConfiguration
-    from kubex_core.models.interfaces import NamespaceScopedEntity
-    from kubex_core.models.resource_config import ResourceConfig, Scope
-
-    class Foo(NamespaceScopedEntity):
-        __RESOURCE_CONFIG__ = ResourceConfig["Foo"](
-            version=VERSION, kind="Foo", group=GROUP, plural=PLURAL, scope=Scope.NAMESPACE
-        )
-        spec: dict[str, Any] | None = None
-        status: dict[str, Any] | None = None
-
-    async def labels() -> AsyncIterator[Labels]:
-        async with await create_client(ClientConfiguration(url=url)) as client:
-            async for event in Api(Foo, client, namespace=None).watch():
-                if event.type != "BOOKMARK":
-                    yield event.object.metadata.labels or {}
-
-    await _a_task_each(labels(), sync)
+    await _a_task_each(_kubex_labels(kubex_events(url)), sync)
 
 
 async def kubernetes_asyncio(url: str, _count: int, sync: Sync) -> None:
     """The same, with dicts."""
     from kubernetes_asyncio import client, watch
 
-    async def labels() -> AsyncIterator[Labels]:
-        configuration = client.Configuration()
-        configuration.host = url
-        async with client.ApiClient(configuration) as api:
-            foos = client.CustomObjectsApi(api).list_cluster_custom_object
-            async with watch.Watch().stream(foos, GROUP, VERSION, PLURAL) as stream:
-                async for event in stream:
-                    if event["type"] != "BOOKMARK":
-                        yield event["object"]["metadata"].get("labels") or {}
+    await _a_task_each(_labels(events_as_dicts(client, watch, url)), sync)
 
-    await _a_task_each(labels(), sync)
+
+async def kubernetes_aio(url: str, _count: int, sync: Sync) -> None:
+    """The same, by the official client."""
+    from kubernetes.aio import client, watch
+
+    await _a_task_each(_labels(events_as_dicts(client, watch, url)), sync)
+
+
+async def _kubex_labels(objects: AsyncIterator[Any]) -> AsyncIterator[Labels]:
+    async for each in objects:
+        yield each.metadata.labels or {}
+
+
+async def _labels(objects: AsyncIterator[Any]) -> AsyncIterator[Labels]:
+    async for each in objects:
+        yield each["metadata"].get("labels") or {}
 
 
 async def _a_task_each(labels: AsyncIterator[Labels], sync: Sync) -> None:
@@ -159,6 +147,7 @@ CLIENTS = {
     "clientgo, handler": clientgo_handler,
     "kubex": kubex,
     "kubernetes_asyncio": kubernetes_asyncio,
+    "kubernetes.aio": kubernetes_aio,
 }
 
 

@@ -21,7 +21,17 @@ from typing import Any
 from clientgo.testing.bench import Comparison, compare
 from clientgo.testing.bench.measure import Side, machine
 
-PACKAGES = ("clientgo", "kubernetes", "msgspec", "urllib3", "lightkube", "kr8s", "cloudcoil")
+PACKAGES = (
+    "clientgo",
+    "kubernetes",
+    "msgspec",
+    "urllib3",
+    "lightkube",
+    "kr8s",
+    "cloudcoil",
+    "kubex",
+    "new-pykube",
+)
 RESULTS = Path(__file__).parent / "results"
 SLOWER = 1.25
 """A ratio or rate that is worse by more than this is reported."""

@@ -27,32 +27,45 @@ GO_SOURCE = Path(__file__).parent / "go"
 TIMEOUT, BUILD_TIMEOUT = 120.0, 600.0
 
 
+Found = dict[str, list[dict[str, float]]]
+"""What the runs of each client printed."""
+
+
 class PeerError(Exception):
     """A client that can't do what is asked here, with the reason."""
 
 
 def measure(grid: Grid) -> None:
-    """Run each client in turn, ours as one of them."""
+    """Run each client in turn, ours as one of them: its start, and few and many events."""
     count = grid.pick(tiny=20, quick=5_000, full=10_000)
     rounds = grid.pick(tiny=1, quick=3, full=5)
-    events = 4 * count
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        bench.recorded_server(count, events, "managed foo") as url,
-    ):
+    few, many = grid.pick(tiny=8, quick=800, full=800), 4 * count
+    with tempfile.TemporaryDirectory() as directory:
         commands = _commands(grid, Path(directory))
-        found: dict[str, list[dict[str, float]]] = {}
-        for number in range(rounds):
-            for name, command in commands.items():
-                if number and name not in found:
-                    continue
-                try:
-                    run = _run([*command, f"{url}/live", str(events)], TIMEOUT)
-                    found.setdefault(name, []).append(json.loads(run))
-                except PeerError as error:
-                    found.pop(name, None)
-                    grid.skip(f"informer, watch beside {name}", str(error))
-    _add(grid, found, events)
+        with bench.recorded_server(few // 4, few, "managed foo") as url:
+            _add_start(grid, _rounds(grid, commands, url, 1, rounds))
+            _add_rate(grid, _rounds(grid, commands, url, few, rounds), few)
+        with bench.recorded_server(count, many, "managed foo") as url:
+            found = _rounds(grid, commands, url, many, rounds)
+    _add_rate(grid, found, many)
+    _add(grid, found, many)
+
+
+def _rounds(
+    grid: Grid, commands: dict[str, list[str]], url: str, events: int, rounds: int
+) -> Found:
+    """Let each client handle so many events; one that can't is run no more."""
+    found: Found = {}
+    for _ in range(rounds):
+        for name, command in tuple(commands.items()):
+            try:
+                run = _run([*command, f"{url}/live", str(events)], TIMEOUT)
+                found.setdefault(name, []).append(json.loads(run))
+            except PeerError as error:
+                found.pop(name, None)
+                del commands[name]
+                grid.skip(f"informer, watch beside {name}", str(error))
+    return found
 
 
 def _commands(grid: Grid, directory: Path) -> dict[str, list[str]]:
@@ -105,24 +118,36 @@ def _run(command: list[str], timeout: float) -> str:
     return done.stdout
 
 
-def _add(grid: Grid, found: dict[str, list[dict[str, float]]], events: int) -> None:
-    """Add the rate and the memory of each client; ours with its ratio to the others."""
-    for operation, unit, measured in (
-        ("watch in a process of its own", "events/s", "seconds"),
-        ("the same by processor time", "events/s", "cpu"),
-        ("memory of this process", "MB", "megabytes"),
-    ):
-        smaller = measured == "megabytes"
-        middles = {
-            name: statistics.median(each[measured] for each in runs) for name, runs in found.items()
-        }
-        for name, runs in found.items():
-            values = [each[measured] if smaller else events / each[measured] for each in runs]
-            others = middles if name == OURS else {}
-            ratios = {peer: theirs / middles[OURS] for peer, theirs in others.items()}
-            ratios.pop(OURS, None)
-            range_ = (statistics.median(values), min(values), max(values))
-            cell = ("informer", operation, events, "", name, unit)
-            grid.add(
-                Figure(*cell, *range_, ratios, smaller_is_better=smaller, is_peer=name != OURS)
-            )
+def _add_start(grid: Grid, found: Found) -> None:
+    _add_figures(grid, found, ("start to the first event", "ms"), 0, "seconds", 1e3)
+
+
+def _add_rate(grid: Grid, found: Found, events: int) -> None:
+    _add_figures(grid, found, ("watch in a process of its own", "events/s"), events, "seconds")
+
+
+def _add(grid: Grid, found: Found, events: int) -> None:
+    _add_figures(grid, found, ("the same by processor time", "events/s"), events, "cpu")
+    _add_figures(grid, found, ("memory of this process", "MB"), events, "megabytes", 1.0)
+
+
+def _add_figures(
+    grid: Grid, found: Found, of: tuple[str, str], events: int, measured: str, factor: float = 0.0
+) -> None:
+    """Add a figure of each client, ours with its ratio to the others.
+
+    That is what was measured times the factor; without one, events by what was measured.
+    """
+    operation, unit = of
+    middles = {
+        name: statistics.median(each[measured] for each in runs) for name, runs in found.items()
+    }
+    for name, runs in found.items():
+        values = [factor * each[measured] if factor else events / each[measured] for each in runs]
+        others = middles if name == OURS else {}
+        ratios = {peer: theirs / middles[OURS] for peer, theirs in others.items()}
+        ratios.pop(OURS, None)
+        range_ = (statistics.median(values), min(values), max(values))
+        cell = ("informer", operation, events, "", name, unit)
+        smaller = bool(factor)
+        grid.add(Figure(*cell, *range_, ratios, smaller_is_better=smaller, is_peer=name != OURS))

@@ -13,7 +13,8 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -133,11 +134,84 @@ def cloudcoil(url: str, count: int) -> Run:
     return lambda: asyncio.run(follow())
 
 
+def kubernetes_aio(url: str, count: int) -> Run:
+    """Return a watch in a loop, with dicts: there is no cache."""
+    from kubernetes.aio import client, watch
+
+    return lambda: asyncio.run(_take(events_as_dicts(client, watch, url), count))
+
+
+def kubex(url: str, count: int) -> Run:
+    """Return a watch in a loop, with models: there is no cache."""
+    return lambda: asyncio.run(_take(kubex_events(url), count))
+
+
+def new_pykube(url: str, count: int) -> Run:
+    """Return a watch in a loop, with dicts: there is no cache."""
+    import pykube
+
+    api = pykube.HTTPClient(pykube.KubeConfig.from_url(url))
+    foos = pykube.object_factory(api, f"{GROUP}/{VERSION}", "Foo")
+
+    def run() -> None:
+        left = count
+        for event in foos.objects(api, namespace=pykube.all).watch():
+            left -= event.type != "BOOKMARK"
+            if not left:
+                return
+
+    return run
+
+
+async def events_as_dicts(client: Any, watch: Any, url: str) -> AsyncIterator[Any]:
+    """Watch with kubernetes_asyncio, or with what the official client made of it."""
+    configuration = client.Configuration()
+    configuration.host = url
+    async with client.ApiClient(configuration) as api:
+        foos = client.CustomObjectsApi(api).list_cluster_custom_object
+        async with watch.Watch().stream(foos, GROUP, VERSION, PLURAL) as stream:
+            async for event in stream:
+                if event["type"] != "BOOKMARK":
+                    yield event["object"]
+
+
+async def kubex_events(url: str) -> AsyncIterator[Any]:
+    """Watch with kubex."""
+    from kubex.api import Api
+    from kubex.client import create_client
+    from kubex.configuration import ClientConfiguration
+    from kubex_core.models.interfaces import NamespaceScopedEntity
+    from kubex_core.models.resource_config import ResourceConfig, Scope
+
+    class Foo(NamespaceScopedEntity):
+        __RESOURCE_CONFIG__ = ResourceConfig["Foo"](
+            version=VERSION, kind="Foo", group=GROUP, plural=PLURAL, scope=Scope.NAMESPACE
+        )
+        spec: dict[str, Any] | None = None
+        status: dict[str, Any] | None = None
+
+    async with await create_client(ClientConfiguration(url=url)) as client:
+        async for event in Api(Foo, client, namespace=None).watch():
+            if event.type != "BOOKMARK":
+                yield event.object
+
+
+async def _take(events: AsyncIterator[Any], left: int) -> None:
+    async with aclosing(events) as all_of_them:  # type: ignore[type-var]
+        async for _ in all_of_them:
+            left -= 1
+            if not left:
+                return
+
+
 PEERS: dict[str, Callable[[str, int], Run]] = {
     "clientgo": clientgo,
     "kubernetes": kubernetes,
+    "kubernetes.aio": kubernetes_aio,
     "lightkube": lightkube,
     "kr8s": kr8s,
+    "kubex": kubex,
+    "new-pykube": new_pykube,
     "cloudcoil": cloudcoil,
 }
 

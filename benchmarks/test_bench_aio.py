@@ -33,7 +33,9 @@ ADDS = 1000
 def clients(what: str) -> list[str]:
     """Return those that are installed; a handler awaits for one object at a time."""
     names = [name for name in CLIENTS if what == "latency" or "handler" not in name]
-    found = [name for name in names if importlib.util.find_spec(name.partition(",")[0])]
+    found = [
+        name for name in names if importlib.util.find_spec(name.partition(",")[0].partition(".")[0])
+    ]
     print("not installed:", ", ".join(sorted({*names} - {*found})) or "none")
     return found
 

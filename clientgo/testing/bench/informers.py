@@ -7,7 +7,6 @@ urllib3 and decode with msgspec, and do nothing else: no cache, no index, no han
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 from collections.abc import Callable
@@ -52,7 +51,6 @@ class Stopwatch:
     """Seconds, and seconds of processor time, from when it is made until it is stopped."""
 
     def __init__(self) -> None:
-        gc.collect()
         self._started = time.perf_counter(), time.process_time()
         self.wall = self.cpu = 0.0
 
