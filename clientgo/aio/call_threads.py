@@ -1,7 +1,7 @@
 """A bounded number of threads for calls that block.
 
 Promises that a call whose coroutine is cancelled is told to end, and has ended before the coroutine
-goes on; what waits for a thread is cancelled immediately.
+goes on, however often that is cancelled; what waits for a thread is cancelled immediately.
 
 Differs from ``concurrent.futures``: the threads are daemons, so that a call which does not end
 does not keep the process from ending.
@@ -15,6 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from clientgo.util.copies import CopyableError, uncopyable
@@ -72,7 +73,9 @@ class CallThreads:
         except asyncio.CancelledError:
             if not future.cancel():
                 stop.set()
-                await asyncio.wait([waiter])
+                while not waiter.done():
+                    with suppress(asyncio.CancelledError):  # a second one must wait too
+                        await asyncio.wait([waiter])
                 waiter.exception()  # this cancellation takes its place
             raise
         finally:

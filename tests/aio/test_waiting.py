@@ -93,6 +93,33 @@ def test_a_function_in_a_thread_is_told_to_end_when_its_coroutine_is_cancelled()
     assert left == []
 
 
+def test_a_second_cancellation_waits_for_the_function_too() -> None:
+    """AIO-05: a time limit around another one, or the end of a group of tasks."""
+    begun, told, release, ended = (threading.Event() for _ in range(4))
+
+    def work(stop: threading.Event) -> None:
+        begun.set()
+        stop.wait(LIMIT)
+        told.set()
+        release.wait(LIMIT)
+        ended.set()
+
+    async def main() -> None:
+        working = asyncio.create_task(in_thread(work))
+        await wait_for_event(begun)
+        working.cancel()
+        await wait_for_event(told)
+        working.cancel()
+        await asyncio.sleep(0.01)
+        assert not working.done()
+        release.set()
+        await asyncio.wait([working])
+        assert working.cancelled()
+        assert ended.is_set()
+
+    run(main())
+
+
 def test_a_function_in_a_thread_returns_and_raises_and_ends_with_the_stop() -> None:
     async def main() -> None:
         assert await in_thread(lambda _: 42) == 42

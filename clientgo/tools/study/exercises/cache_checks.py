@@ -47,7 +47,7 @@ def act_in_the_handler(module: Any) -> Outcome:
         findings = [
             Finding("a handler is called for the new Foo", True, was_called,
                     "Call lab.informer.add_event_handler in connect."),
-            Finding("no handler raises", [], _failures_of_handlers(it)),
+            Finding("no handler raises", [], it.handler_errors()),
             Finding("writes by handlers", 0, written_before,
                     "A handler that writes has no second try. It only enqueues the key."),
             Finding("the handler enqueues the key of an edited Foo", True, bool(updated),
@@ -119,7 +119,7 @@ def missed_deletion(module: Any) -> Outcome:
         after = deletion.n if deletion else 0
         added = [hop.key for hop in it.recorder.hops("queue.add", after=after)]
         keys = it.taken()
-        errors = _failures_of_handlers(it)
+        errors = it.handler_errors()
         seen = _enqueued(it, foo("b"))
         stateless = _enqueued(it, DeletedFinalStateUnknown("other/c", None))
         findings = [
@@ -140,10 +140,6 @@ def missed_deletion(module: Any) -> Outcome:
                     "ObjectName.parse(foo.key)."),
         ]  # fmt: skip
     return Outcome(findings, it.recorder.hops(key=KEY))
-
-
-def _failures_of_handlers(it: Lab) -> list[str]:
-    return [repr(h.last_error) for h in it.informer.statistics().handlers if h.last_error]
 
 
 def _enqueued(it: Lab, deleted: Any) -> str:

@@ -154,6 +154,11 @@ class Lab:
             lambda hop: (hop.hop, hop.key, hop.details.get("event")) == wanted
         )
 
+    def handler_errors(self) -> list[str]:
+        """Return what each handler that failed has raised last."""
+        handlers = self.informer.statistics().handlers
+        return [repr(handler.last_error) for handler in handlers if handler.last_error]
+
     def saw(self, condition: Callable[[Hop], bool]) -> bool:
         """Wait for a hop; return False if it does not come."""
         try:

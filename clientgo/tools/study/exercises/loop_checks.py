@@ -172,7 +172,7 @@ def child_without_owner(module: Any) -> Outcome:
             it.source.add(child)
             it.called(str(ObjectName.of(child)), "add")
         enqueued = [str(key) if isinstance(key, ObjectName) else repr(key) for key in it.taken()]
-        raised = [repr(h.last_error) for h in it.informer.statistics().handlers if h.last_error]
+        raised = it.handler_errors()
     foreign = child_of(owner)
     foreign.metadata.owner_references = None
     strange = child_of(owner)
