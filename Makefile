@@ -20,7 +20,7 @@ BENCH_OUT := --out benchmarks/results/full.json --plots docs/assets/benchmarks \
   --page docs/reference/benchmarks.md
 
 .DEFAULT_GOAL := help
-.PHONY: help install run study test test-browser test-matrix lint format tables docs docs-serve bench bench-queue bench-full bench-parts field-peers clean
+.PHONY: help install run study test test-browser test-matrix lint format tables docs docs-serve bench bench-queue bench-full bench-parts field-peers wheel release clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,17 @@ bench-parts: $(VENV)/.bench ## measure the API server, the operator layer, corou
 
 field-peers: $(STAMP) ## run the field cases against this informer and the official client's
 	$(BIN)/python -m tests.field.peers $(ROWS)
+
+# Tools that only a release needs.
+$(VENV)/.release: $(STAMP)
+	$(PIP_INSTALL) --group release
+	@touch $@
+
+wheel: ## build the wheel into dist/, with pip alone
+	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+release: $(VENV)/.release ## build and check a release in dist/: about 5 minutes; publishes nothing
+	$(BIN)/python -m hack.release
 
 clean: ## remove .venv and every cache
 	rm -rf site $(VENV) .venv-matrix .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
