@@ -102,7 +102,7 @@ $(VENV)/.release: $(STAMP)
 wheel: ## build the wheel into dist/, with pip alone
 	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-release: $(VENV)/.release ## build and check a release in dist/: about 5 minutes; publishes nothing
+release: $(VENV)/.release ## build and check a release in dist/: about 4 minutes; publishes nothing
 	$(BIN)/python -m hack.release
 
 clean: ## remove .venv and every cache

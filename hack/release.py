@@ -158,9 +158,13 @@ def extras() -> list[str]:
 def describe(python: Path, sbom: Path) -> None:
     """Write the SBOM of an environment, without pip and setuptools, which Python brings."""
     run(str(python), "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools")
+    project = python.parents[1] / "pyproject.toml"
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    project.write_text(text.replace('dynamic = ["version"]', f'version = "{__version__}"'))
     program = str(Path(sys.executable).with_name("cyclonedx-py"))
+    subject = ("--pyproject", str(project), "--mc-type", "library")
     output = ("--output-reproducible", "--output-format", "JSON", "--output-file", str(sbom))
-    run(program, "environment", *output, str(python))
+    run(program, "environment", *subject, *output, str(python))
 
 
 def write_checksums() -> None:
