@@ -20,7 +20,7 @@ BENCH_OUT := --out benchmarks/results/full.json --plots docs/assets/benchmarks \
   --page docs/reference/benchmarks.md
 
 .DEFAULT_GOAL := help
-.PHONY: help install run study test test-browser test-matrix lint format tables docs docs-serve bench bench-queue bench-full bench-parts field-peers wheel release clean
+.PHONY: help install run study test test-browser test-matrix lint format tables docs docs-serve bench bench-queue bench-full bench-parts field-peers wheel release constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,6 +101,13 @@ $(VENV)/.release: $(STAMP)
 
 wheel: ## build the wheel into dist/, with pip alone
 	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+# What images install: the newest versions, and the hashes of their files for every platform.
+constraints: $(VENV)/.release ## write constraints.txt, and the same for new projects
+	printf 'hatchling\ntzdata\n' | $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-annotate \
+	  --no-header --python-version 3.13 --python-platform linux --extra metrics --extra operator \
+	  --output-file constraints.txt pyproject.toml -
+	cp constraints.txt clientgo/tools/scaffold/templates/constraints.txt.tmpl
 
 release: $(VENV)/.release ## build and check a release in dist/: about 4 minutes; publishes nothing
 	$(BIN)/python -m hack.release

@@ -64,17 +64,17 @@ class Installed:
             *("--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check"),
             str(wheel),
         )
-        self._link_all(_required(Distribution.at(self._metadata()), self._extras))
+        self._link_all(required(Distribution.at(self._metadata()), self._extras))
 
     def install_as(self, other: Installed) -> None:
         """Link what another environment has of the wheel, which is faster."""
         for path in [*other._site.glob("clientgo*"), other._site / "sample_controller"]:
             (self._site / path.name).symlink_to(path)
-        self._link_all(_required(Distribution.at(self._metadata()), self._extras))
+        self._link_all(required(Distribution.at(self._metadata()), self._extras))
 
     def add_distribution(self, name: str) -> None:
         """Add a package that is no part of an extra, with all that it requires."""
-        self._link_all([distribution(name), *_required(distribution(name), ())])
+        self._link_all([distribution(name), *required(distribution(name), ())])
 
     def run(self, *arguments: str, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
         """Run Python with these arguments, outside of the sources."""
@@ -113,7 +113,7 @@ class Installed:
                     link.symlink_to(target)
 
 
-def _required(dist: Distribution, extras: tuple[str, ...]) -> Iterator[Distribution]:
+def required(dist: Distribution, extras: tuple[str, ...]) -> Iterator[Distribution]:
     """All distributions that one requires with these extras, found by their metadata."""
     todo, seen = [(dist, extras)], set()
     while todo:

@@ -10,7 +10,12 @@ from hack.release import ReleaseError, check_version
 @pytest.mark.parametrize(
     ("version", "tags", "changed", "said"),
     [
-        ("0.2.0", ["v0.3.0"], [], "the tag v0.3.0 differs from clientgo.__version__, which is 0.2.0"),
+        (
+            "0.2.0",
+            ["v0.3.0"],
+            [],
+            "the tag v0.3.0 differs from clientgo.__version__, which is 0.2.0",
+        ),
         ("0.2.0.dev0", ["v0.2.0"], [], "the tag v0.2.0 differs"),
         ("0.2.0", ["very-good"], [], "version 0.2.0 needs its tag: git tag v0.2.0"),
         ("0.2.0", ["v0.2.0"], ["a.py"], "commit or remove these first: a.py"),

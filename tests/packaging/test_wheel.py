@@ -42,6 +42,10 @@ def test_the_wheel_installs_clientgo_and_its_sample_at_the_top(plain: Installed)
     assert found == ["clientgo", "sample_controller"], done.stderr
 
 
+def test_the_page_about_installing_names_this_wheel(wheel: Path) -> None:
+    assert f"/{wheel.name}[" in (ROOT / "docs/start/install.md").read_text()
+
+
 def test_every_public_name_can_be_imported_or_says_which_extra_it_needs(plain: Installed) -> None:
     """Without extras."""
     program = """

@@ -1,14 +1,17 @@
 """The interpreter of a new project on this machine: the one that ran ``init``.
 
 Promises: ``make run`` works right after ``init``, even if clientgo is only on the import path. The
-choice is in ``local.mk``, which is not committed; elsewhere the Makefile makes an environment.
+choice is in ``local.mk``, which is not committed; elsewhere the Makefile makes an environment. No
+package index has clientgo: ``local.mk`` says from where this one came.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -23,13 +26,31 @@ def local_makefile() -> str:
     """Return the text of ``local.mk``."""
     source = Path(clientgo.__file__).resolve().parents[1]
     lines = ["# How this machine runs the project; written by clientgo operator init."]
+    if url := clientgo_url():
+        lines.append(f"CLIENTGO ?= {url}")
     if all(find_spec(name) for name in _NEEDED):
         lines.append(f"PYTHON ?= {sys.executable}")
         if not _finds_by_itself(source):
             lines.append(f"export PYTHONPATH := {source}:$(PYTHONPATH)")
-    elif (source / "pyproject.toml").exists():
-        lines.append(f"CLIENTGO := -e {source}")
     return "\n".join(lines) + "\n"
+
+
+def clientgo_url() -> str:
+    """Return from where pip can install this clientgo; empty if that is not known.
+
+    It is the directory of the sources, or what was given to pip: a wheel, or a commit.
+    """
+    source = Path(clientgo.__file__).resolve().parents[1]
+    if (source / "pyproject.toml").exists():
+        return source.as_uri()
+    try:
+        recorded = distribution("clientgo").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return ""
+    origin = json.loads(recorded or "{}")
+    if repository := origin.get("vcs_info"):
+        return f"{repository['vcs']}+{origin['url']}@{repository['commit_id']}"
+    return str(origin.get("url", ""))
 
 
 def types_hint() -> str:

@@ -57,6 +57,7 @@ _PROJECT: Final[Mapping[str, str]] = {
     "pyproject.toml": "pyproject.toml",
     "Makefile": "Makefile",
     "Dockerfile": "Dockerfile",
+    "constraints.txt": "constraints.txt",
     ".dockerignore": "dockerignore",
     ".gitignore": "gitignore",
     "README.md": "README.md",

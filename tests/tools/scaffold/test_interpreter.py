@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 import zipfile
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
 
 import clientgo
 from clientgo.tools.scaffold import interpreter
-from clientgo.tools.scaffold.interpreter import local_makefile, types_hint
+from clientgo.tools.scaffold.interpreter import clientgo_url, local_makefile, types_hint
+from clientgo.tools.scaffold.new_files import project_files
 
 SOURCE = Path(clientgo.__file__).resolve().parents[1]
 
@@ -37,7 +40,41 @@ def test_without_what_tests_need_an_environment_is_made_with_this_clientgo(
     """OP-GEN-23"""
     monkeypatch.setattr(interpreter, "find_spec", lambda name: None)
 
-    assert local_makefile().splitlines()[1:] == [f"CLIENTGO := -e {SOURCE}"]
+    assert local_makefile().splitlines()[1:] == [f"CLIENTGO ?= {SOURCE.as_uri()}"]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "url"),
+    [
+        ('{"url": "file:///w/clientgo.whl", "archive_info": {}}', "file:///w/clientgo.whl"),
+        (
+            '{"url": "https://git.example.com/c", "vcs_info": {"vcs": "git", "commit_id": "4a09"}}',
+            "git+https://git.example.com/c@4a09",
+        ),
+        (None, ""),  # it came from an index
+    ],
+)
+def test_a_project_gets_its_clientgo_from_where_this_one_came(
+    recorded: str | None, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clientgo, "__file__", str(tmp_path / "site-packages/clientgo/__init__.py"))
+    metadata = tmp_path / "clientgo-0.2.0.dist-info"
+    metadata.mkdir()
+    if recorded:
+        (metadata / "direct_url.json").write_text(recorded)
+    monkeypatch.setattr(interpreter, "distribution", lambda name: Distribution.at(metadata))
+
+    assert clientgo_url() == url
+    assert (f"CLIENTGO ?= {url}\n" in local_makefile()) is bool(url)
+
+
+def test_a_new_project_names_no_package_that_others_may_publish(tmp_path: Path) -> None:
+    """An index may get a package called clientgo that is not this one."""
+    project = tomllib.loads(project_files("demo", "demo", "example.com")["pyproject.toml"])[
+        "project"
+    ]
+
+    assert "clientgo" not in str([project["dependencies"], project["optional-dependencies"]])
 
 
 @pytest.mark.parametrize("shown", [True, False])
