@@ -18,7 +18,7 @@ from clientgo.cache.store.changes import (
 )
 from clientgo.cache.store.indexer import Indexer, ViewedIndexer
 from clientgo.cache.store.keys import deletion_handling_meta_namespace_key, key_for_report
-from clientgo.meta import EventType, WatchEvent
+from clientgo.meta import EventType, Status, WatchEvent
 from clientgo.observe.trace import Described, Trace
 
 T = TypeVar("T")
@@ -31,7 +31,10 @@ def received(events: Sequence[WatchEvent[Any]]) -> Iterator[Described]:
     for event in events:
         about_all = event.type in (EventType.BOOKMARK, EventType.ERROR)
         key = None if about_all else key_for_report(event.object)
-        yield "watch.event", key, event.object, {"type": str(event.type)}
+        details: dict[str, Any] = {"type": str(event.type)}
+        if isinstance(event.object, Status):
+            details["status"] = event.object.code
+        yield "watch.event", key, event.object, details
 
 
 # The queue

@@ -14,7 +14,7 @@ HOPS: Final[dict[str, str]] = {
     "request.answered": "its answer has begun (status, 0 for none; seconds)",
     "list.page": "a page of a list has arrived (count)",
     "watch.opened": "a watch is open, from version",
-    "watch.event": "an event has been read (type)",
+    "watch.event": "an event has been read (type; status of an ERROR)",
     "watch.ended": "the watch is closed (reason)",
     "fifo.append": "a change waits for the informer (delta)",
     "fifo.pop": "the changes of a key are taken (deltas)",
