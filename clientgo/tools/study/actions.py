@@ -1,7 +1,7 @@
 """What the buttons of the page do.
 
 Each action is a small change of the cluster, or a fault of the server that strikes the studied
-controller only. It returns what the page tells the user.
+controller only. It is planned first, so that the page can name it before its first effect.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any, Final, Protocol
 
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import Namespace
+from clientgo.cache import SharedIndexInformer
 from clientgo.client import Client, ResourceClient
-from clientgo.meta import StatusError, Unstructured
+from clientgo.meta import Unstructured
 from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testcluster.server.faults import (
     WRITES,
     CloseWatches,
     ExpireHistory,
     FailRequests,
-    Fault,
     FreezeWatches,
     Requests,
 )
@@ -30,7 +30,7 @@ from clientgo.util.copies import CopyableError
 AGENT: Final = "studied-controller"
 """The user agent of the studied controller, by which faults find it."""
 
-CHANGE: Final = "Change objects"
+CHANGE: Final = "Do something"
 BREAK: Final = "Break something"
 
 _NAMESPACE: Final = "default"
@@ -46,19 +46,22 @@ class NotPossibleError(CopyableError):
 
 
 @dataclass(frozen=True)
-class Done:
-    """What an action has done.
+class Plan:
+    """What an action is about to do: ``message`` is shown, and then ``do`` is called.
 
-    ``fault`` is active now, and ``shown`` on the page. One that ``strikes`` once has struck
-    ``before`` times already. ``lifted`` are not active any more.
+    The page counts what follows the ``edits`` of the object ``key``. From then on ``fault`` is
+    active, and the page shows it as ``shown``; it ends when it has struck as often as it
+    ``strikes``, or by a plan that ``heals``.
     """
 
     message: str
+    do: Callable[[], object]
+    key: str = ""
+    edits: int = 0
     fault: str = ""
     shown: str = ""
-    strikes: Fault | None = None
-    before: int = 0
-    lifted: tuple[str, ...] = ()
+    strikes: FailRequests | None = None
+    heals: bool = False
 
 
 class StudyCluster(Protocol):
@@ -70,16 +73,22 @@ class StudyCluster(Protocol):
     @property
     def client(self) -> Client: ...
 
+    def informers(self) -> Sequence[SharedIndexInformer[Any]]:
+        """Return the informers of the studied controller."""
+
 
 @dataclass(frozen=True)
 class Action:
-    """A button. ``do`` takes the cluster and the key that the user has chosen, or ""."""
+    """A button. ``plan`` gets the cluster and the key that the user has chosen, or "".
+
+    It raises :class:`NotPossibleError`, and what a request raises; then nothing has changed.
+    """
 
     name: str
     group: str
     label: str
     help: str
-    do: Callable[[StudyCluster, str], Done]
+    plan: Callable[[StudyCluster, str], Plan]
 
 
 def described(action: Action) -> dict[str, str]:
@@ -103,11 +112,11 @@ class FooActions:
 
     def new_foo(self) -> dict[str, Any]:
         """Return the manifest of a Foo that does not exist yet."""
-        name = f"foo-{next(self._numbers)}"
+        number = next(self._numbers)
         return {
             **_FOO,
-            "metadata": {"name": name},
-            "spec": {"deploymentName": name, "replicas": 1},
+            "metadata": {"name": f"foo-{number}"},
+            "spec": {"deploymentName": f"web-{number}", "replicas": 1},
         }
 
     def all(self) -> list[Action]:
@@ -155,68 +164,78 @@ class FooActions:
                 "ten-edits",
                 CHANGE,
                 "Ten edits at once",
-                "Ten updates of one Foo as fast as possible. Count the syncs: the queue has a key "
-                "only once.",
+                "Ten updates of one Foo whose events arrive in one burst. Count the syncs: the "
+                "queue has a key only once, and a sync reads the newest version.",
                 self.ten_edits,
             ),
             Action(
                 "fail-syncs",
                 BREAK,
                 "Let syncs fail",
-                f"Scales the Foo, and the server refuses the next {_FAILING_SYNCS} updates of "
-                "Deployments. Watch the back-off double, and other keys go on.",
+                f"Scales the chosen Foo, and the server refuses the next {_FAILING_SYNCS} updates "
+                "of its Deployment. Watch the back-off double, and other keys go on.",
                 self.fail_syncs,
             ),
-            *fault_actions(),
+            *common_actions(),
         ]
 
-    def create(self, cluster: StudyCluster, _: str) -> Done:
+    def create(self, cluster: StudyCluster, _: str) -> Plan:
         foos = _foos(cluster)
-        while True:
-            manifest = self.new_foo()
-            try:
-                foos.create(manifest)
-            except StatusError as error:
-                if error.code != 409:
-                    raise
-            else:
-                return Done(f"Foo {manifest['metadata']['name']} is created")
+        taken = {foo.metadata.name for foo in foos.list().items}
+        manifest = next(new for new in iter(self.new_foo, None) if _name(new) not in taken)
+        return Plan(f"you create Foo {_name(manifest)}", lambda: foos.create(manifest))
 
-    def scale(self, cluster: StudyCluster, key: str) -> Done:
-        foo = _chosen(cluster, key)
-        replicas = foo.replicas % _MOST_REPLICAS + 1
-        _patch_replicas(_foos(cluster), foo.name, replicas)
-        return Done(f"Foo {foo.name} asks for {replicas} replicas now")
+    def scale(self, cluster: StudyCluster, key: str) -> Plan:
+        foo, foos = _chosen(cluster, key), _foos(cluster)
+        return Plan(
+            f"you scale Foo {foo.name} to {foo.next_replicas} replicas",
+            lambda: _patch_replicas(foos, foo.name, foo.next_replicas),
+        )
 
-    def delete(self, cluster: StudyCluster, key: str) -> Done:
-        foo = _chosen(cluster, key, last=True)
-        _foos(cluster).delete(foo.name)
-        return Done(f"Foo {foo.name} is deleted")
+    def delete(self, cluster: StudyCluster, key: str) -> Plan:
+        foo, foos = _chosen(cluster, key, last=True), _foos(cluster)
+        return Plan(f"you delete Foo {foo.name}", lambda: foos.delete(foo.name))
 
-    def edit_deployment(self, cluster: StudyCluster, key: str) -> Done:
-        foo = _chosen(cluster, key)
+    def edit_deployment(self, cluster: StudyCluster, key: str) -> Plan:
+        foo, deployments = _chosen(cluster, key), _deployments(cluster)
         replicas = foo.replicas + 2
-        _patch_replicas(_deployments(cluster), foo.deployment, replicas)
-        return Done(f"Deployment {foo.deployment} was changed to {replicas} replicas")
+        return Plan(
+            f"another user sets Deployment {foo.deployment} to {replicas} replicas",
+            lambda: _patch_replicas(deployments, foo.deployment, replicas),
+        )
 
-    def delete_deployment(self, cluster: StudyCluster, key: str) -> Done:
-        name = _chosen(cluster, key).deployment
-        _deployments(cluster).delete(name)
-        return Done(f"Deployment {name} is deleted")
+    def delete_deployment(self, cluster: StudyCluster, key: str) -> Plan:
+        foo, deployments = _chosen(cluster, key), _deployments(cluster)
+        return Plan(
+            f"another user deletes Deployment {foo.deployment}",
+            lambda: deployments.delete(foo.deployment),
+        )
 
-    def ten_edits(self, cluster: StudyCluster, key: str) -> Done:
-        foo = _chosen(cluster, key)
-        for number in range(_EDITS):
-            replicas = (foo.replicas + number) % _MOST_REPLICAS + 1
-            _patch_replicas(_foos(cluster), foo.name, replicas)
-        return Done(f"Foo {foo.name} was edited {_EDITS} times: how many syncs follow?")
+    def ten_edits(self, cluster: StudyCluster, key: str) -> Plan:
+        name = _chosen(cluster, key).name
+        return _edits_of(cluster, {**_FOO, "metadata": {"name": name}})
 
-    def fail_syncs(self, cluster: StudyCluster, key: str) -> Done:
-        foo = _chosen(cluster, key)
-        cluster.server.lift(_REFUSED_UPDATES)
-        cluster.server.inject(_REFUSED_UPDATES)
-        self.scale(cluster, f"{_NAMESPACE}/{foo.name}")
-        return Done(f"Foo {foo.name} was scaled; the next {_FAILING_SYNCS} syncs of it fail")
+    def fail_syncs(self, cluster: StudyCluster, key: str) -> Plan:
+        foo, foos = _chosen(cluster, key), _foos(cluster)
+        refused = FailRequests(
+            requests=Requests(
+                verbs=("update",), resource="deployments", name=foo.deployment, user_agent=AGENT
+            ),
+            times=_FAILING_SYNCS,
+        )
+
+        def do() -> None:
+            cluster.server.inject(refused)
+            _patch_replicas(foos, foo.name, foo.next_replicas)
+
+        return Plan(
+            f"you scale Foo {foo.name} to {foo.next_replicas} replicas, and the API server refuses "
+            f"the next {_FAILING_SYNCS} updates of Deployment {foo.deployment}",
+            do,
+            fault=f"refuse {foo.deployment}",
+            shown=f"updates of {foo.deployment} refused",
+            strikes=refused,
+        )
 
 
 @dataclass(frozen=True)
@@ -226,6 +245,14 @@ class _ChosenFoo:
     name: str
     deployment: str
     replicas: int
+
+    @property
+    def next_replicas(self) -> int:
+        return self.replicas % _MOST_REPLICAS + 1
+
+
+def _name(manifest: Mapping[str, Any]) -> str:
+    return str(manifest["metadata"]["name"])
 
 
 def _foos(cluster: StudyCluster) -> ResourceClient[Any]:
@@ -237,21 +264,26 @@ def _deployments(cluster: StudyCluster) -> ResourceClient[Deployment]:
 
 
 def _chosen(cluster: StudyCluster, key: str, *, last: bool = False) -> _ChosenFoo:
-    """Return the Foo that the user has chosen, or the first or last one."""
-    foos: list[Unstructured] = sorted(
+    """Return the Foo of the key that the user has chosen, or the first or last one.
+
+    The key may be that of its Deployment.
+    """
+    listed: list[Unstructured] = sorted(
         _foos(cluster).list().items,
         key=lambda foo: (foo.metadata.creation_timestamp or "", foo.metadata.name),
     )
+    foos = [_as_chosen(foo) for foo in listed]
     name = key.rpartition("/")[2]
-    chosen = [foo for foo in foos if foo.metadata.name == name] or foos[:: -1 if last else 1]
+    chosen = [foo for foo in foos if name in (foo.name, foo.deployment)]
+    chosen = chosen or foos[:: -1 if last else 1]
     if not chosen:
         raise NotPossibleError("there is no Foo; create one first")
-    spec = chosen[0].to_dict().get("spec", {})
-    return _ChosenFoo(
-        name=chosen[0].metadata.name,
-        deployment=spec.get("deploymentName", ""),
-        replicas=spec.get("replicas", 1),
-    )
+    return chosen[0]
+
+
+def _as_chosen(foo: Unstructured) -> _ChosenFoo:
+    spec = foo.to_dict().get("spec", {})
+    return _ChosenFoo(foo.metadata.name, spec.get("deploymentName", ""), spec.get("replicas", 1))
 
 
 def _patch_replicas(objects: ResourceClient[Any], name: str, replicas: int) -> None:
@@ -266,6 +298,25 @@ def _touch(objects: ResourceClient[Any], name: str) -> None:
     objects.patch(name, {"metadata": {"annotations": annotations}})
 
 
+def _edits_of(cluster: StudyCluster, manifest: Mapping[str, Any]) -> Plan:
+    """Plan edits of one object whose events reach the controller in one burst."""
+    objects, name = objects_of(cluster.client, manifest), _name(manifest)
+    resource = objects.resource
+    held = FreezeWatches(requests=Requests(resource=resource.plural, user_agent=AGENT))
+
+    def do() -> None:
+        cluster.server.inject(held)
+        try:
+            for _number in range(_EDITS):
+                _touch(objects, name)
+        finally:
+            cluster.server.lift(held)
+
+    key = f"{_namespace_of(manifest)}/{name}" if resource.namespaced else name
+    message = f"you edit {resource.kind} {name} {_EDITS} times at once"
+    return Plan(message, do, key=key, edits=_EDITS)
+
+
 # The objects of another controller
 
 
@@ -274,7 +325,7 @@ class ObjectActions:
 
     def __init__(self, manifests: Sequence[Mapping[str, Any]]) -> None:
         self._manifest = manifests[0]
-        self._name = str(self._manifest["metadata"]["name"])
+        self._name = _name(self._manifest)
         self._shown = f"{self._manifest['kind']} {self._name}"
 
     def all(self) -> list[Action]:
@@ -292,30 +343,27 @@ class ObjectActions:
                 "ten-edits",
                 CHANGE,
                 "Ten edits at once",
-                f"Ten updates of {what} as fast as possible. Count the syncs.",
+                f"Ten updates of {what} whose events arrive in one burst. Count the syncs.",
                 self.ten_edits,
             ),
             Action("delete", CHANGE, "Delete it", f"Deletes {what}.", self.delete),
-            *fault_actions(),
+            *common_actions(),
         ]
 
-    def create(self, cluster: StudyCluster, _: str) -> Done:
-        self._objects(cluster).create(self._manifest)
-        return Done(f"{self._shown} is created")
-
-    def edit(self, cluster: StudyCluster, _: str) -> Done:
-        _touch(self._objects(cluster), self._name)
-        return Done(f"{self._shown} was edited")
-
-    def ten_edits(self, cluster: StudyCluster, _: str) -> Done:
+    def create(self, cluster: StudyCluster, _: str) -> Plan:
         objects = self._objects(cluster)
-        for _number in range(_EDITS):
-            _touch(objects, self._name)
-        return Done(f"{self._shown} was edited {_EDITS} times: how many syncs follow?")
+        return Plan(f"you create {self._shown}", lambda: objects.create(self._manifest))
 
-    def delete(self, cluster: StudyCluster, _: str) -> Done:
-        self._objects(cluster).delete(self._name)
-        return Done(f"{self._shown} is deleted")
+    def edit(self, cluster: StudyCluster, _: str) -> Plan:
+        objects = self._objects(cluster)
+        return Plan(f"you edit {self._shown}", lambda: _touch(objects, self._name))
+
+    def ten_edits(self, cluster: StudyCluster, _: str) -> Plan:
+        return _edits_of(cluster, self._manifest)
+
+    def delete(self, cluster: StudyCluster, _: str) -> Plan:
+        objects = self._objects(cluster)
+        return Plan(f"you delete {self._shown}", lambda: objects.delete(self._name))
 
     def _objects(self, cluster: StudyCluster) -> ResourceClient[Any]:
         return objects_of(cluster.client, self._manifest)
@@ -326,29 +374,35 @@ def objects_of(client: Client, manifest: Mapping[str, Any]) -> ResourceClient[An
     group, _, version = str(manifest["apiVersion"]).rpartition("/")
     kind = client.mapper.for_kind(group, manifest["kind"], version)
     objects = client.resource(kind)
-    namespace = manifest["metadata"].get("namespace", _NAMESPACE)
-    return objects.namespace(namespace) if kind.namespaced else objects
+    return objects.namespace(_namespace_of(manifest)) if kind.namespaced else objects
 
 
-# Faults
+def _namespace_of(manifest: Mapping[str, Any]) -> str:
+    return str(manifest["metadata"].get("namespace", _NAMESPACE))
+
+
+# Resync and faults
 
 _EVERYTHING: Final = Requests(user_agent=AGENT)
 # An event that is refused is lost, and no sync fails.
 _ITS_REQUESTS: Final = Requests(user_agent=AGENT, other_than="events")
 _ITS_WRITES: Final = Requests(verbs=WRITES, user_agent=AGENT, other_than="events")
 _ITS_UPDATES: Final = Requests(verbs=("update", "patch"), user_agent=AGENT, other_than="events")
-_REFUSED_UPDATES: Final = FailRequests(
-    requests=Requests(verbs=("update",), resource="deployments", user_agent=AGENT),
-    status=500,
-    times=_FAILING_SYNCS,
-)
 _CUT: Final = CloseWatches(requests=_EVERYTHING, abruptly=True)
 _FREEZE: Final = FreezeWatches(requests=_EVERYTHING)
 
 
-def fault_actions() -> list[Action]:
-    """Return the buttons for faults of the API server."""
+def common_actions() -> list[Action]:
+    """Return the buttons for a resync, and for faults of the API server."""
     return [
+        Action(
+            "resync",
+            CHANGE,
+            "Resync",
+            "Each informer calls its handlers again for every object in its cache, as it does when "
+            "the resync period ends. It asks nothing of the API server.",
+            _resync,
+        ),
         Action(
             "cut-watch",
             BREAK,
@@ -394,38 +448,48 @@ def fault_actions() -> list[Action]:
     ]
 
 
-def _cut(cluster: StudyCluster, _: str) -> Done:
-    cluster.server.inject(_CUT)
-    return Done("the watches were cut")
+def _resync(cluster: StudyCluster, _: str) -> Plan:
+    def do() -> None:
+        for informer in cluster.informers():
+            informer.resync()
+
+    return Plan("you ask for a resync", do)
 
 
-def _freeze(cluster: StudyCluster, _: str) -> Done:
-    cluster.server.inject(_FREEZE)
-    return Done("the watches are frozen until you heal", fault="freeze", shown="watches frozen")
+def _cut(cluster: StudyCluster, _: str) -> Plan:
+    return Plan("you cut the watches", lambda: cluster.server.inject(_CUT))
 
 
-def _expire(cluster: StudyCluster, _: str) -> Done:
-    # A write of something else, so that the last version that a reflector has seen is an old one.
-    _touch(cluster.client.resource(Namespace), _NAMESPACE)
-    cluster.server.inject(ExpireHistory())
-    cluster.server.inject(_CUT)
-    return Done("the history is gone, and the watches were cut")
+def _freeze(cluster: StudyCluster, _: str) -> Plan:
+    return Plan(
+        "you freeze the watches until you heal them",
+        lambda: cluster.server.inject(_FREEZE),
+        fault="freeze",
+        shown="watches frozen",
+    )
 
 
-def _restart(cluster: StudyCluster, _: str) -> Done:
-    cluster.server.restart()
-    return Done("the API server was restarted")
+def _expire(cluster: StudyCluster, _: str) -> Plan:
+    def do() -> None:
+        # A write of something else, so that the last version that a reflector has seen is an old
+        # one.
+        _touch(cluster.client.resource(Namespace), _NAMESPACE)
+        cluster.server.inject(ExpireHistory())
+        cluster.server.inject(_CUT)
+
+    return Plan("you let the API server forget its history, and cut the watches", do)
 
 
-def _heal(cluster: StudyCluster, _: str) -> Done:
-    cluster.server.lift()
-    return Done("no fault is active", lifted=("freeze", "409", "429", "500"))
+def _restart(cluster: StudyCluster, _: str) -> Plan:
+    return Plan("you restart the API server", cluster.server.restart)
+
+
+def _heal(cluster: StudyCluster, _: str) -> Plan:
+    return Plan("you end all faults", cluster.server.lift, heals=True)
 
 
 def _failing(status: int, reason: str, requests: Requests, what: str) -> Action:
-    fault: Fault = FailRequests(
-        status=status, requests=requests, retry_after=1 if status == 429 else None
-    )
+    fault = FailRequests(status=status, requests=requests, retry_after=1 if status == 429 else None)
     help_text = {
         409: "The object has changed since it was read: the sync fails and the key is retried. "
         "Its second try reads the newer object from the cache.",
@@ -434,11 +498,13 @@ def _failing(status: int, reason: str, requests: Requests, what: str) -> Action:
         500: "The write is refused. The sync fails and its key is retried with a back-off.",
     }[status]
 
-    def inject(cluster: StudyCluster, _: str) -> Done:
-        cluster.server.lift(fault)
-        before = cluster.server.struck(fault)
-        cluster.server.inject(fault)
-        message = f"the controller's next {what} is answered {status} {reason}"
-        return Done(message, str(status), f"{status} next {what}", strikes=fault, before=before)
+    def plan(cluster: StudyCluster, _: str) -> Plan:
+        return Plan(
+            f"you let the API server answer the next {what} {status} {reason}",
+            lambda: cluster.server.inject(fault),
+            fault=str(status),
+            shown=f"{status} next {what}",
+            strikes=fault,
+        )
 
-    return Action(f"answer-{status}", BREAK, f"Answer {status}", help_text, inject)
+    return Action(f"answer-{status}", BREAK, f"Answer {status}", help_text, plan)

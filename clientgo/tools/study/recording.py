@@ -6,14 +6,15 @@ that the page needs to understand the others are not.
 
 The lines are the tracer's hops, and those of the page itself, whose ``hop`` begins with ``study.``:
 
-===================  =============================================================
+===================  ====================================================================
 ``study.object``     a version of an object: ``resource``, ``type``, ``object``
 ``study.source``     the code behind the hop ``of``: ``whose``, ``file``, ``line``, ``text``
 ``study.held``       a thread waits at a ``boundary``: ``number``
 ``study.released``   it goes on
 ``study.pace``       ``mode``: running, slow or paused
-``study.action``     what the user did: ``action``, ``message``, ``fault``, ``lifted``
-===================  =============================================================
+``study.action``     what the user does: ``action``, ``message``, ``edits``, ``fault``, ``lifted``
+``study.healed``     faults that have struck as often as they do: ``lifted``
+===================  ====================================================================
 """
 
 from __future__ import annotations

@@ -10,8 +10,11 @@ Does not promise TLS: the bytes do not leave the machine.
 from __future__ import annotations
 
 import json
-import secrets
+import threading
 from collections.abc import Generator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from hmac import compare_digest
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -22,9 +25,16 @@ from clientgo.tools.study.lessons.page import panel
 from clientgo.tools.study.page import CONTENT_TYPES, asset, exported, index
 from clientgo.tools.study.recording import Recording
 from clientgo.tools.study.session import ActionError, Session
+from clientgo.tools.study.token import page_token
 
 _HEARTBEAT: Final = 1.0
 """Seconds between two parts of a stream at least, by which a closed page is noticed."""
+
+_LAST_WORDS: Final = 2.0
+"""Seconds in which the open pages are told that the program ends."""
+
+_ALIVE: Final = "<!doctype html><title>clientgo study</title>"
+"""What a page that has lost its program asks for."""
 
 _OWN_SITES: Final = frozenset({"", "same-origin", "none"})
 _JSON: Final = "application/json"
@@ -49,13 +59,18 @@ class PageServer:
         self._title = title
         self._session = session
         self._lesson = lesson
-        self._token = secrets.token_urlsafe(18)
+        self._streams = 0
+        self._streams_changed = threading.Condition()
         self._server = Server(
             f"127.0.0.1:{port}",
-            {f"/{self._token}": self._respond},
+            {"": self._respond},
             name="study",
             methods=("GET", "HEAD", "POST"),
         )
+
+    @cached_property
+    def _token(self) -> str:
+        return page_token(self._server.bound[1])
 
     @property
     def url(self) -> str:
@@ -73,11 +88,17 @@ class PageServer:
         traceback: TracebackType | None,
     ) -> None:
         self._recording.close()  # ends the streams
+        with self._streams_changed:  # a server that stops sends no more of them
+            self._streams_changed.wait_for(lambda: self._streams == 0, _LAST_WORDS)
         self._server.stop()
 
     # Requests
 
     def _respond(self, request: Request) -> Response:
+        token, _, rest = request.rest.partition("/")
+        if not compare_digest(token.encode(), self._token.encode()):
+            return NOT_FOUND
+        request = replace(request, rest=rest)
         refusal = self._refusal(request.headers)
         if refusal is not None:
             return refusal
@@ -102,6 +123,8 @@ class PageServer:
         if name == "":
             text = "" if self._lesson is None else panel(self._lesson.lesson)
             return _text(index(self._setup(), text), "html")
+        if name == "alive":
+            return _text(_ALIVE, "html")
         if name == "events":
             return Response(
                 200, b"retry: 1000\n\n", "text/event-stream", self._events(_position(request))
@@ -124,22 +147,35 @@ class PageServer:
         }
 
     def _events(self, position: int) -> Generator[bytes, None, None]:
-        """Send the lines of the recording, and what is added, as server-sent events."""
+        """Send the lines of the recording, and what is added, as server-sent events.
+
+        After those that there are already comes ``now``.
+        """
         session = self._session
+        self._count_streams(1)
         if session is not None:
-            session.joined()
+            session.joined(slow=self._lesson is None)
+        after, timeout = b"event: now\ndata:\n\n", 0.0
         try:
             while True:
-                part = self._recording.read(position, _HEARTBEAT)
+                part = self._recording.read(position, timeout)
+                timeout = _HEARTBEAT
                 position = part.end
                 if not part.lines and self._recording.closed:
                     yield b"event: end\ndata:\n\n"
                     return
                 lines = enumerate(part.lines, position - len(part.lines) + 1)
-                yield b"".join(b"id: %d\ndata: %s\n\n" % line for line in lines) or b":\n\n"
+                yield b"".join(b"id: %d\ndata: %s\n\n" % line for line in lines) + after
+                after = b":\n\n"
         finally:
             if session is not None:
                 session.left()
+            self._count_streams(-1)
+
+    def _count_streams(self, change: int) -> None:
+        with self._streams_changed:
+            self._streams += change
+            self._streams_changed.notify_all()
 
     # Changes
 

@@ -16,14 +16,15 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import Any, Final, Self
 
+from clientgo.cache import SharedIndexInformer
 from clientgo.client import Client
 from clientgo.meta import DecodeError, StatusError, Unstructured
 from clientgo.observe.trace import Hop, Trace, Tracer, tracing
 from clientgo.rest import RestConfig, TransportError
 from clientgo.testcluster.server import EmbeddedAPIServer
-from clientgo.testcluster.server.faults import Fault
+from clientgo.testcluster.server.faults import FailRequests
 from clientgo.testcluster.workloads import simulate
-from clientgo.tools.study.actions import AGENT, Done, NotPossibleError, objects_of
+from clientgo.tools.study.actions import AGENT, NotPossibleError, Plan, objects_of
 from clientgo.tools.study.history import OWN, ObjectHistory
 from clientgo.tools.study.pacing import Held, Pacing
 from clientgo.tools.study.recording import Recording
@@ -114,10 +115,12 @@ class Session:
         self._stack = ExitStack()
         self._trace: Trace | None = None
         self._acting = threading.Lock()
-        self._waiting: dict[str, tuple[Fault, int]] = {}
-        """Faults that end when they strike, and how often they had struck before."""
+        self._faults: dict[str, tuple[FailRequests, int] | None] = {}
+        """The active faults, and when each ends: when it has struck so often."""
+        self._faults_lock = threading.Lock()
         self._knows_sync = "sync" in target.code
         self._viewers = 0
+        self._was_seen = False
         self._counting = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -171,8 +174,8 @@ class Session:
         """Let one held thread pass its boundary; return it."""
         return self.pacing.step(number)
 
-    def act(self, name: str, key: str) -> Done:
-        """Do what a button says; one action at a time.
+    def act(self, name: str, key: str) -> Plan:
+        """Do what a button says; one action at a time. Return what was planned.
 
         Raises:
             KeyError: no action has this name.
@@ -181,28 +184,26 @@ class Session:
         action = {action.name: action for action in self.target.actions}[name]
         with self._acting:
             try:
-                done = action.do(self, key)
+                plan = action.plan(self, key)
+                self._begin(name, plan)
+                plan.do()
             except (DecodeError, NotPossibleError, StatusError, TransportError) as error:
                 raise ActionError(str(error)) from error
-            if done.strikes is not None:
-                self._waiting[done.fault] = done.strikes, done.before
-            for fault in done.lifted:
-                self._waiting.pop(fault, None)
-        self._note(
-            "study.action",
-            action=name,
-            message=done.message,
-            fault=done.fault,
-            shown=done.shown,
-            lifted=done.lifted,
-        )
-        self._note_strikes()
-        return done
+        return plan
 
-    def joined(self) -> None:
-        """Count a page that is open."""
+    def informers(self) -> list[SharedIndexInformer[Any]]:
+        """Return the informers of the controller."""
+        made = [] if self._trace is None else self._trace.components()
+        informers = [one for one in made if isinstance(one, SharedIndexInformer)]
+        return [one for one in informers if not one.name.startswith(OWN)]
+
+    def joined(self, *, slow: bool = True) -> None:
+        """Count a page that is open. With ``slow``, the first one finds slow motion."""
         with self._counting:
             self._viewers += 1
+            is_first, self._was_seen = not self._was_seen, True
+        if slow and is_first and self.pacing.mode == "running":
+            self.pace("slow")
 
     def left(self) -> None:
         """Count a page that was closed; when the last one is, every thread goes on."""
@@ -227,11 +228,41 @@ class Session:
         hop = "study.held" if begins else "study.released"
         self._note(hop, held.of, held.key, boundary=held.boundary, number=held.number)
 
+    def _begin(self, name: str, plan: Plan) -> None:
+        """Note an action before it has an effect."""
+        until = None
+        if plan.strikes is not None:
+            self.server.lift(plan.strikes)  # of an earlier action that has not struck yet
+            until = plan.strikes, self.server.struck(plan.strikes) + (plan.strikes.times or 1)
+        with self._faults_lock:
+            lifted = [*self._faults] if plan.heals else []
+            if plan.heals:
+                self._faults.clear()
+            if plan.fault:
+                self._faults[plan.fault] = until
+        self._note(
+            "study.action",
+            key=plan.key,
+            action=name,
+            message=plan.message,
+            edits=plan.edits,
+            fault=plan.fault,
+            shown=plan.shown,
+            lifted=lifted,
+        )
+
     def _note_strikes(self) -> None:
-        for name, (fault, before) in list(self._waiting.items()):
-            if self.server.struck(fault) > before and self._waiting.pop(name, None) is not None:
-                message = f"the controller's request was answered {name}"
-                self._note("study.action", action="struck", message=message, lifted=[name])
+        """Note which faults have ended because they have struck."""
+        with self._faults_lock:
+            ended = [
+                name
+                for name, until in self._faults.items()
+                if until is not None and self.server.struck(until[0]) >= until[1]
+            ]
+            for name in ended:
+                del self._faults[name]
+        if ended:
+            self._note("study.healed", lifted=ended)
 
     def _version(self, plural: str, kind: str, obj: Unstructured) -> None:
         metadata = obj.metadata

@@ -41,6 +41,7 @@ PLACES: Final[Mapping[str, tuple[str, str]]] = {
     "queue.done": ("workqueue/queue.py", "state = self._states.get(item)"),
     "sync.start": ("workqueue/workers.py", "self._handle(key)"),
     "sync.end": ("workqueue/workers.py", "self._handle(key)"),
+    "cache.get": ("cache/store/thread_safe_store.py", "return self._items.get(key)"),
     "event.recorded": ("record/recorder.py", "def event("),
 }
 """Where each hop happens, in the package ``clientgo``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ import pytest
 
 from clientgo.tools.study.recording import Recording
 from clientgo.tools.study.server import PageServer
+from clientgo.tools.study.token import page_token
 
 HOP = {"hop": "queue.add", "at": 0.5, "of": "foos", "key": "default/x</script>"}
 
@@ -57,9 +59,31 @@ def test_nothing_is_served_without_the_token(page: PageServer) -> None:
         connection.close()
 
 
-def test_each_start_has_another_token(page: PageServer) -> None:
-    with PageServer(Recording(), title="another") as other:
+def test_a_restart_on_its_port_has_the_same_address(page: PageServer) -> None:
+    port = urlsplit(page.url).port
+    assert port is not None
+
+    with PageServer(Recording(), title="another port") as other:
         assert urlsplit(other.url).path != urlsplit(page.url).path
+    assert urlsplit(page.url).path == f"/{page_token(port)}/"
+
+
+def test_the_key_of_the_addresses_is_the_user_s(own_state_directory: Path) -> None:
+    before = page_token(8001)
+    file = own_state_directory / "clientgo/study.key"
+    assert (file.stat().st_mode & 0o777, len(file.read_bytes())) == (0o600, 32)
+
+    file.unlink()
+
+    assert page_token(8001) != before, "another user has another key"
+
+
+def test_without_a_place_for_the_key_each_start_has_another_token(
+    own_state_directory: Path,
+) -> None:
+    own_state_directory.write_text("no directory")
+
+    assert page_token(8001) != page_token(8001)
 
 
 def test_it_listens_on_loopback_only(page: PageServer) -> None:
@@ -112,7 +136,7 @@ def test_events_are_sent_with_their_position_and_end_with_the_recording(
     status, text = ask(page, "events")
 
     assert status == 200
-    assert f"id: 1\ndata: {json.dumps(HOP)}\n\n" in text
+    assert f"id: 1\ndata: {json.dumps(HOP)}\n\nevent: now\ndata:\n\n" in text
     assert text.endswith("event: end\ndata:\n\n")
 
 
@@ -126,6 +150,34 @@ def test_a_page_that_comes_back_gets_only_what_it_has_not_seen(
 
     assert "queue.add" not in text
     assert 'id: 2\ndata: {"hop": "queue.get", "at": 1}' in text
+
+
+def test_what_is_added_later_comes_after_now(page: PageServer, recording: Recording) -> None:
+    url = urlsplit(page.url)
+    connection = http.client.HTTPConnection(url.netloc, timeout=30)
+    connection.request("GET", f"{url.path}events")
+    stream = connection.getresponse()
+    lines = iter(lambda: stream.readline().decode().strip(), None)
+    assert "event: now" in lines
+
+    recording.add(b'{"hop": "queue.get", "at": 1}')
+
+    assert 'data: {"hop": "queue.get", "at": 1}' in lines
+    recording.close()
+    assert "event: end" in lines
+    connection.close()
+
+
+def test_a_program_that_ends_tells_the_pages_that_are_open() -> None:
+    for _ in range(5):
+        with PageServer(Recording(), title="a recording") as page:
+            url = urlsplit(page.url)
+            connection = http.client.HTTPConnection(url.netloc, timeout=30)
+            connection.request("GET", f"{url.path}events")
+            stream = connection.getresponse()
+            assert b"now" in b"".join(stream.readline() for _ in range(4))
+        assert stream.read().endswith(b"event: end\ndata:\n\n")
+        connection.close()
 
 
 def test_the_recording_can_be_saved(page: PageServer, recording: Recording) -> None:

@@ -150,14 +150,19 @@ Study.details = ({ body, title, sources, onJump }) => {
 
   /* -- the time line -------------------------------------------------------------------------- */
 
+  const isBookmark = (line) => line.type === "BOOKMARK";
+
   function timelinePart(lines, position) {
-    const own = [];
+    const own = [], folded = new Map(); // the last of several bookmarks, and how many there are
     for (let i = position - 1; i >= 0 && own.length < TIMELINE; i -= 1) {
-      const line = lines[i];
-      if ((!key || line.key === key) && line.hop !== "study.source" && line.hop !== "study.released") own.push(i);
+      const line = lines[i], last = own[own.length - 1];
+      if ((key && line.key !== key) || line.hop === "study.source" || line.hop === "study.released") continue;
+      if (isBookmark(line) && last !== undefined && isBookmark(lines[last])) folded.set(last, (folded.get(last) || 1) + 1);
+      else own.push(i);
     }
-    const list = make("ol", { class: "timeline", reversed: "" }, ...own.map((i) => {
-      const line = lines[i], next = own[own.indexOf(i) + 1];
+    const list = make("ol", { class: "timeline", reversed: "" }, ...own.map((i, place) => {
+      const line = lines[i], next = own[place + 1];
+      const told = tell(line) + (folded.has(i) ? ` (the last of ${folded.get(i)} bookmarks)` : "");
       const gap = next === undefined ? "" : "+" + seconds(Math.max(line.at - lines[next].at, 0));
       return make("li", {}, make("button", {
         class: "hop", "aria-pressed": String(i === chosen),
@@ -168,7 +173,7 @@ Study.details = ({ body, title, sources, onJump }) => {
           body.scrollTop = 0;
         },
       }, make("span", { class: "gap" }, gap), make("span", { class: "dot " + line.hop.split(".")[0] }),
-        make("span", { class: "told" }, tell(line))));
+        make("span", { class: "told" }, told)));
     }));
     return make("section", {}, make("h3", {}, key ? "Its time line, the last hop first" : "The last hops"), list);
   }

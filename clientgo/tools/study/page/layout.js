@@ -67,14 +67,19 @@ Study.layout = (() => {
     workersIn(workers, threads, places);
     const H = Math.max(bottom, workers.y + workers.h);
     places.set("server", box(0, 0, api, H));
-    if (names.length) {
-      const last = x0 + 3 * (stationW + gap) + stationW / 2;
-      const end = lanes[lanes.length - 1];
-      arrows.push({ points: [[last, end.y + end.h], [last, y]], label: "keys", at: [last + 20, road + 6] });
-      const cache = x0 + 2 * (stationW + gap) + stationW / 2, to = workers.x + workers.w / 2;
-      arrows.push({ dashed: true, label: "reads the cache", at: [(cache + to) / 2, road - 4],
-        points: [[cache, end.y + end.h], [cache, road], [to, road], [to, y]] });
-    }
+    // From each lane: its keys go to the queue on the right, and workers read its cache.
+    const keysX = x0 + 3 * (stationW + gap) + stationW + 10, to = workers.x + workers.w / 2;
+    const cacheX = x0 + 2 * (stationW + gap) + stationW / 2, between = cacheX + (stationW + gap) / 2;
+    lanes.forEach((lane, i) => {
+      const isLast = i === lanes.length - 1, below = lane.y + laneH - 10;
+      const centre = lane.y + 24 + (laneH - 34) / 2;
+      arrows.push({ points: [[keysX - 10, centre], [keysX, centre], [keysX, y]],
+        label: isLast ? "keys" : "", at: [keysX - 20, road + 6] });
+      const down = isLast ? [] : [[cacheX, below + 5], [between, below + 5], [between, road]];
+      arrows.push({ dashed: true, label: isLast ? "reads the cache" : "",
+        at: [(cacheX + to) / 2, road - 4],
+        points: [[cacheX, below], ...down, [isLast ? cacheX : between, road], [to, road], [to, y]] });
+    });
     const middle = y + TITLE + 27;
     arrows.push({ points: [[queueX, middle], [workers.x + workers.w, middle]] });
     const write = workers.y + workers.h - 22;
@@ -112,6 +117,7 @@ Study.layout = (() => {
       const x = i * (laneW + gap) + laneW / 2;
       arrows.push({ points: [[x, y], [x, y + 26]], label: i ? "" : "keys", at: [x + 20, y + 17] });
     });
+    const road = y + 7; // the reads of the left column cross below the lanes
     y += 26;
     for (const name of queues) {
       const outer = box(0, y, W, 200);
@@ -123,6 +129,15 @@ Study.layout = (() => {
     arrows.push({ points: [[W / 2, y - 24], [W / 2, y]] });
     const workers = box(0, y, W, workersHeight(threads));
     arrows.push({ points: [[0, y + 20], [-9, y + 20], [-9, 40], [0, 40]] });
+    lanes.forEach((lane, i) => {
+      const { y: top, h } = places.get("index:" + lane.name), at = top + h / 2;
+      const end = [[W + 9, y + 20], [W, y + 20]];
+      const isLeft = i % columns === 0 && columns > 1;
+      arrows.push({ dashed: true, points: isLeft
+        ? [[lane.x + 8, at], [lane.x + 3.5, at], [lane.x + 3.5, road], [W + 9, road], ...end]
+        : [[lane.x + laneW - 8, at], [W + 9, at], ...end],
+        label: i ? "" : "reads the cache", at: [W - 46, y + 14] });
+    });
     places.set("workers", workers);
     workersIn(workers, threads, places);
     return { W, H: y + workers.h, places, lanes, arrows, compact: true, narrow: true };

@@ -2,7 +2,7 @@
 /* Connects the parts: the recording, the picture, the buttons, the keyboard. */
 
 (() => {
-  const { tell, BOUNDARIES, seconds, short } = Study.words;
+  const { tell, counted, BOUNDARIES, short } = Study.words;
   const by = (id) => document.getElementById(id);
   const setup = JSON.parse(by("setup").textContent);
   let shown = null, busy = false, gone = "";
@@ -20,6 +20,7 @@
     picture.draw(state, moves, options);
     const line = state.last;
     if (line && line.hop !== "study.source" && line.hop !== "study.released") by("caption").textContent = capital(tell(line));
+    by("count").textContent = state.counted ? counted(state.counted) : "";
     drawDetails();
     drawHeld(state);
     lesson?.shown(moves);
@@ -66,7 +67,7 @@
   }
 
   /* A sentence begins with a capital letter, the name of a key does not. */
-  const capital = (text) => (/^(the|an?|you|failure)\b/.test(text) ? text[0].toUpperCase() + text.slice(1) : text);
+  const capital = (text) => (/^(the|an?|another|you|failure|no)\b/.test(text) ? text[0].toUpperCase() + text.slice(1) : text);
 
   /* The threads that wait, each a button that lets it pass one boundary. */
   function drawHeld(state) {
@@ -96,15 +97,17 @@
   function refresh() {
     const pace = player.following ? player.latest.pace : "";
     const paused = player.following ? pace === "paused" : !player.playing;
+    const isDead = Boolean(gone) && player.following;
     const pause = by("pause");
+    pause.disabled = by("slow").disabled = isDead;
     pause.textContent = paused ? (player.following ? "Resume" : "Play") : "Pause";
     pause.classList.toggle("on", paused && player.following);
     pause.setAttribute("aria-pressed", String(paused));
-    by("step").disabled = player.following ? !paused : player.position >= player.lines.length;
+    by("step").disabled = isDead || (player.following ? !paused : player.position >= player.lines.length);
     by("back").hidden = player.following;
     by("back").disabled = player.position === 0;
     by("slow").setAttribute("aria-pressed", String(player.following ? pace === "slow" : player.speed < 1));
-    by("live").hidden = !setup.live;
+    by("live").hidden = !setup.live || Boolean(gone);
     by("live").setAttribute("aria-pressed", String(player.following));
     const scrub = by("scrub");
     scrub.max = player.lines.length;
@@ -128,7 +131,7 @@
       if (found.message) say(found.message, !answer.ok);
       return answer.ok;
     } catch {
-      say("the study program does not answer; start it again", true);
+      say("the program does not answer", true);
       return false;
     }
   }
@@ -138,9 +141,9 @@
     const toast = by("toast");
     toast.textContent = text;
     toast.classList.toggle("error", isError);
-    toast.classList.add("shown");
+    toast.title = text;
     clearTimeout(saying);
-    saying = setTimeout(() => toast.classList.remove("shown"), isError ? 6000 : 2500);
+    saying = setTimeout(() => toast.replaceChildren(), isError ? 8000 : 4000);
   }
 
   const ACTIONS = {
@@ -157,6 +160,7 @@
     live() { player.following ? player.seek(player.position) : player.follow(); },
   };
   for (const [id, action] of Object.entries(ACTIONS)) by(id).addEventListener("click", action);
+  by("look-back").addEventListener("click", lookBack);
   by("explain").addEventListener("click", () => by("explain").classList.remove("filled"));
   by("scrub").addEventListener("input", (event) => player.seek(Number(event.target.value)));
 
@@ -211,35 +215,66 @@
 
   function connect() {
     const source = new EventSource("events");
-    let waiting = [];
+    let waiting = [], isPast = true;
+    const addWaiting = () => {
+      busy = false;
+      add(waiting, isPast);
+      waiting = [];
+    };
     source.onmessage = (message) => {
-      gone = "";
       waiting.push(JSON.parse(message.data));
-      if (!busy) {
+      if (!busy && !isPast) {
         busy = true; // several messages of one part are added together
-        setTimeout(() => {
-          busy = false;
-          add(waiting);
-          waiting = [];
-        });
+        setTimeout(addWaiting);
       }
     };
-    source.addEventListener("end", () => {
-      source.close();
-      gone = "the program has ended";
-      refresh();
+    source.addEventListener("now", () => {
+      addWaiting();
+      isPast = false;
     });
-    source.onerror = () => {
-      gone = "no connection";
-      refresh();
+    const lost = (text) => {
+      source.close();
+      addWaiting();
+      end(text);
     };
-    source.onopen = () => {
-      gone = "";
-      refresh();
-    };
+    source.addEventListener("end", () => lost("The program has ended"));
+    source.onerror = () => lost("The program does not answer");
   }
 
-  const add = (lines) => (lesson ? lesson.feed(lines) : player.add(lines));
+  /* The program is gone: say so in the middle, and come back when it does. */
+  function end(text) {
+    gone = text[0].toLowerCase() + text.slice(1);
+    by("gone-title").textContent = text + ".";
+    by("gone-command").textContent = `clientgo study --port ${location.port}`;
+    by("gone").hidden = false;
+    document.body.classList.add("gone");
+    for (const button of document.querySelectorAll("#actions button")) button.disabled = true;
+    for (const link of document.querySelectorAll("[data-live]")) link.hidden = true;
+    refresh();
+    setTimeout(lookForIt, 1000);
+  }
+
+  /* In a frame, because each request that fails is written to the console. */
+  function lookForIt() {
+    const frame = document.createElement("iframe");
+    frame.hidden = true;
+    frame.src = "alive";
+    frame.onload = () => {
+      const isThere = frame.contentDocument?.title === setup.title;
+      frame.remove();
+      if (isThere) location.reload();
+      else setTimeout(lookForIt, 1000);
+    };
+    document.body.append(frame);
+  }
+
+  function lookBack() {
+    by("gone").hidden = true;
+    document.body.classList.remove("gone");
+    player.seek(player.position);
+  }
+
+  const add = (lines, isPast) => (lesson ? lesson.feed(lines) : player.add(lines, isPast));
 
   function frame() {
     if (shown && !document.hidden) picture.tick(player.now());

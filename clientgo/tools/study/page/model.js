@@ -14,7 +14,7 @@ Study.model = (() => {
       informers: new Map(), queues: new Map(), workers: new Map(), held: new Map(),
       server: { objects: new Map(), requests: 0, failed: 0, lastFailure: "", faults: new Map() },
       threads: new Map(), readers: new Map(), colours: new Map(),
-      pace: "running", last: null,
+      pace: "running", last: null, counted: null,
     };
   }
 
@@ -22,7 +22,7 @@ Study.model = (() => {
     let found = state.informers.get(name);
     if (!found) {
       found = {
-        name, state: "starting", version: "", reason: "", events: 0, listed: 0,
+        name, state: "starting", version: "", reason: "", events: 0, bookmarks: 0, lists: 0,
         fifo: new Map(), cache: new Map(), handlers: new Map(),
       };
       state.informers.set(name, found);
@@ -35,7 +35,7 @@ Study.model = (() => {
     if (!found) {
       found = {
         name, ready: [], processing: new Map(), dirty: new Set(), delayed: new Map(),
-        failures: new Map(), adds: 0, merged: 0,
+        failures: new Map(), adds: 0, mergedReady: 0, mergedProcessing: 0,
       };
       state.queues.set(name, found);
     }
@@ -81,12 +81,26 @@ Study.model = (() => {
     return state.threads.get(line.thread) || "";
   }
 
-  const isCollection = (path) => /\/[a-z0-9.-]+\?|\/[a-z0-9.-]+$/.test(path || "");
+  const isListing = (one) => one.state.startsWith("listing");
 
   function reads(state, line) {
     const one = informer(state, plain(line.of));
     state.readers.set(line.thread, one.name);
     return one;
+  }
+
+  /* What follows the edits of one object, until they have all come to an end. */
+  function count(state, line, what) {
+    const c = state.counted;
+    if (c && !c.over && line.key === c.key) c[what] += 1;
+  }
+
+  function countAdd(state, line, q) {
+    const isProcessed = line.outcome === "while_processing" || q.processing.has(line.key);
+    const isMerged = line.outcome && line.outcome !== "new";
+    if (isMerged) q[isProcessed ? "mergedProcessing" : "mergedReady"] += 1;
+    count(state, line, "adds");
+    count(state, line, !isMerged ? "fresh" : isProcessed ? "processing" : "ready");
   }
 
   const steps = {
@@ -96,50 +110,65 @@ Study.model = (() => {
       if (one && !state.workers.has(workerId(line))) {
         reads(state, line);
         // A streamed list is a watch that begins with all objects.
-        if (/sendInitialEvents=true/.test(line.path) || !/watch=true/.test(line.path)) one.state = "listing";
+        line.lists = /sendInitialEvents=true/.test(line.path) || !/watch=true|continue=/.test(line.path);
+        if (line.lists) {
+          line.again = one.lists > 0;
+          one.lists += 1;
+          one.state = line.again ? "listing again" : "listing";
+        }
       }
       const from = placeOf(state, line);
       return from ? [{ from, to: "server", kind: "request", key: line.key,
         label: Study.words.request(line) }] : [];
     },
     "request.answered"(state, line) {
-      const failed = line.status >= 400;
-      if (failed) {
+      const failed = line.status >= 400 || !line.status;
+      if (line.status >= 400) {
         state.server.failed += 1;
         state.server.lastFailure = String(line.status);
       }
+      const one = state.informers.get(plain(line.of));
+      if (!line.status && one && !state.workers.has(workerId(line))) one.state = "no connection";
       const to = placeOf(state, line);
-      const label = String(line.status);
+      const label = line.status ? String(line.status) : "no connection";
       const kind = failed ? "refusal" : "answer";
       return to ? [{ from: "server", to, kind, key: line.key, label }] : [];
     },
     "list.page"(state, line) {
       const one = reads(state, line);
-      one.state = "listing";
+      if (!isListing(one)) one.state = "listing";
       one.reason = "";
-      one.listed = line.count || 0;
       if (line.version) one.version = line.version;
       return [{ from: "server", to: "reflector:" + one.name, kind: "page",
         label: line.count === 1 ? "1 object" : (line.count || 0) + " objects" }];
     },
     "watch.opened"(state, line) {
       const one = reads(state, line);
-      if (one.state !== "listing") one.state = "watching";
+      if (!isListing(one)) one.state = "watching";
       one.reason = "";
       if (line.version) one.version = line.version;
       return [];
     },
     "watch.event"(state, line) {
       const one = reads(state, line);
-      if (line.type !== "ADDED" || one.state !== "listing") one.state = "watching";
-      one.events += 1;
+      if (line.type === "ERROR") line.since = one.version;
+      else if (line.type !== "ADDED" || !isListing(one)) one.state = "watching";
+      if (line.type === "BOOKMARK") one.bookmarks += 1;
+      else one.events += 1;
+      count(state, line, "events");
       if (line.version) one.version = line.version;
+      const to = "reflector:" + one.name;
+      if (line.type === "ERROR") {
+        const label = line.status ? Study.words.status(line.status) : line.type;
+        return [{ from: "server", to, kind: "refusal", label }];
+      }
       if (!line.key) return [];
-      return [{ from: "server", to: "reflector:" + one.name, kind: "event", key: line.key,
+      return [{ from: "server", to, kind: "event", key: line.key,
         label: line.type }];
     },
     "watch.ended"(state, line) {
       const one = reads(state, line);
+      line.since = one.version;
       one.state = "watch ended";
       one.reason = line.reason || "";
       return [];
@@ -167,6 +196,11 @@ Study.model = (() => {
       }
       return [{ from: "fifo:" + one.name, to: "index:" + one.name, kind: "resident", key: line.key }];
     },
+    "cache.get"(state, line) {
+      const to = placeOf(state, line);
+      return to ? [{ from: "index:" + informer(state, plain(line.of)).name, to, kind: "read",
+        key: line.key, label: line.missing ? "not there" : "v" + line.version }] : [];
+    },
     "handler.call"(state, line) {
       const one = informer(state, plain(line.of));
       const name = line.handler || "handler";
@@ -182,9 +216,9 @@ Study.model = (() => {
       notDelayedAnyMore(q, line);
       q.adds += 1;
       const from = state.threads.get(line.thread) || "queue:" + q.name;
+      countAdd(state, line, q);
       if (line.outcome === "while_processing") q.dirty.add(line.key);
-      else if (line.outcome === "known") q.merged += 1;
-      else makeReady(q, line.key);
+      else if (line.outcome !== "known") makeReady(q, line.key);
       const resident = line.outcome === "new" || !line.outcome;
       return [{ from, to: "queue:" + q.name, key: line.key, kind: resident ? "resident" : "merged" }];
     },
@@ -207,7 +241,6 @@ Study.model = (() => {
     "queue.get"(state, line) {
       const q = queue(state, line.of);
       q.ready = without(q.ready, line.key);
-      q.delayed.delete(line.key);
       q.processing.set(line.key, line.thread);
       const w = worker(state, line);
       w.key = line.key;
@@ -224,6 +257,8 @@ Study.model = (() => {
       const w = worker(state, line);
       w.key = "";
       w.state = "idle";
+      const c = state.counted;
+      if (c && line.key === c.key && !line.again && c.adds >= c.edits) c.over = true;
       return [];
     },
     "sync.start"(state, line) {
@@ -232,12 +267,14 @@ Study.model = (() => {
       w.state = "syncing";
       w.since = line.at;
       w.error = "";
+      count(state, line, "syncs");
       return [];
     },
     "sync.end"(state, line) {
       const w = worker(state, line);
       w.state = line.error ? "sync failed" : "synced";
       w.error = line.error || "";
+      if (line.error) count(state, line, "failed");
       return [];
     },
     "event.recorded"(state, line) {
@@ -281,6 +318,12 @@ Study.model = (() => {
     "study.action"(state, line) {
       for (const fault of line.lifted || []) state.server.faults.delete(fault);
       if (line.fault) state.server.faults.set(line.fault, line.shown || line.fault);
+      state.counted = !line.edits ? null : { key: line.key, edits: line.edits, events: 0, adds: 0,
+        fresh: 0, ready: 0, processing: 0, syncs: 0, failed: 0, over: false };
+      return [];
+    },
+    "study.healed"(state, line) {
+      for (const fault of line.lifted || []) state.server.faults.delete(fault);
       return [];
     },
   };
@@ -307,5 +350,5 @@ Study.model = (() => {
     return moves;
   }
 
-  return { initial, apply, plain, isCollection };
+  return { initial, apply, plain };
 })();

@@ -111,7 +111,8 @@ Study.picture = (svg, { onExplain, onSelect }) => {
     station.group.setAttribute("aria-label", `${station.title}${of}: ${words || "empty"}`);
   }
 
-  const DOTS = { watching: "good", listing: "busy", starting: "busy", "watch ended": "bad" };
+  const DOTS = { watching: "good", listing: "busy", "listing again": "busy", starting: "busy",
+    "watch ended": "bad", "no connection": "bad" };
 
   function writeFacts(state) {
     for (const one of state.informers.values()) {
@@ -136,7 +137,8 @@ Study.picture = (svg, { onExplain, onSelect }) => {
           { text: `${sum.delete} × delete`, y: 72 }]);
     }
     for (const q of state.queues.values()) {
-      label("queue:" + q.name, q.merged ? `${q.adds} adds, ${q.merged} merged` : q.adds ? q.adds + " adds" : "");
+      label("queue:" + q.name, q.adds ? `${q.adds} adds; merged: ${q.mergedReady} ready, `
+        + `${q.mergedProcessing} processed` : "");
       for (const section of Study.layout.SECTIONS) {
         const held = section === "ready" ? q.ready.length : q[section].size;
         stations.get(`${section}:${q.name}`)?.group.setAttribute("aria-label",

@@ -15,11 +15,16 @@ Study.player = ({ live, onShow, onChange }) => {
   let timer = 0, appliedAt = 0;
   const latest = { pace: "running" }; // what was received last, shown or not
 
-  function add(more) {
+  /* Add lines. `isPast`: they happened before the page was opened, so they are not played. */
+  function add(more, isPast = false) {
     for (const line of more) {
       lines.push(line);
       if (line.hop === "study.pace") latest.pace = line.mode;
       if (line.hop === "study.source") sources.push(line);
+    }
+    if (isPast && following) {
+      stop();
+      seek(lines.length);
     }
     if (lines.length > MOST && position > MOST / 2) forget(MOST / 2);
     onChange();

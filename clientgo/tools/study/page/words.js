@@ -72,26 +72,59 @@ Study.words = (() => {
     return `${verb || method} ${what}`;
   }
 
+  const STATUS = { 200: "OK", 201: "Created", 404: "Not Found", 409: "Conflict", 410: "Gone",
+    422: "Unprocessable", 429: "Too Many Requests", 500: "Internal Server Error",
+    503: "Service Unavailable" };
+  const status = (code) => (STATUS[code] ? `${code} ${STATUS[code]}` : String(code));
+
+  /* The informer of a hop: "Foo", "Deployment". */
+  const who = (l) => Study.model.plain(l.of).replace(/^informer-/, "");
+  const isTooOld = (reason) => /^too old resource version/.test(reason || "");
+
+  /* What a list or a watch asks for, or what a worker sends. The model has noted `again`. */
+  function sent(l) {
+    if (l.key) return `${l.thread} sends: ${request(l)}`;
+    const [, from] = /[?&]resourceVersion=(\d+)/.exec(l.path) || [];
+    if (!l.lists) return `${who(l)}'s reflector sends: ${request(l)}` + (from ? ` from version ${from}` : "");
+    return `${who(l)} lists${l.again ? " again" : ""}: its reflector asks for all objects`;
+  }
+
+  function event(l) {
+    if (l.type === "BOOKMARK") return `${who(l)}'s watch sends a bookmark` + (l.version ? `, version ${l.version}` : "");
+    if (l.type === "ERROR") {
+      return `${who(l)}'s watch gets ${l.status ? status(l.status) : "an error"}`
+        + (l.status === 410 && l.since ? `: version ${l.since} is too old` : "");
+    }
+    return `${who(l)}'s watch sends ${l.type} ${short(l.key)}, version ${l.version}`;
+  }
+
   const TELL = {
-    "request.sent": (l) => `the request is sent: ${request(l)}`,
-    "request.answered": (l) => `the API server answers ${l.status}`
-      + (l.seconds ? ` after ${seconds(l.seconds)}` : ""),
-    "list.page": (l) => `${l.of} lists: ${l.count} object${l.count === 1 ? "" : "s"} in a page`,
-    "watch.opened": (l) => `${l.of} opens a watch` + (l.version ? ` from version ${l.version}` : ""),
-    "watch.event": (l) => l.key
-      ? `the watch sends ${l.type} ${short(l.key)}, version ${l.version}`
-      : `the watch of ${l.of} sends ${l.type}` + (l.version ? `, version ${l.version}` : ""),
-    "watch.ended": (l) => `the watch of ${l.of} ends` + (l.reason ? `: ${cut(l.reason)}` : ""),
-    "fifo.append": (l) => `DeltaFIFO gets ${DELTAS[l.delta] || l.delta} ${short(l.key)}`,
+    "request.sent": sent,
+    "request.answered": (l) => {
+      const whom = l.key ? l.thread : `${who(l)}'s reflector`;
+      if (!l.status) return `${whom} has no connection to the API server`;
+      return `the API server answers ${whom} ${status(l.status)}` + (l.seconds ? ` after ${seconds(l.seconds)}` : "");
+    },
+    "list.page": (l) => `${who(l)} gets a list of ${l.count} object${l.count === 1 ? "" : "s"}`,
+    "watch.opened": (l) => `${who(l)}'s watch is open` + (l.version ? ` from version ${l.version}` : ""),
+    "watch.event": event,
+    "watch.ended": (l) => `${who(l)}'s watch ends`
+      + (isTooOld(l.reason) ? ": 410 Gone" + (l.since ? `, version ${l.since} is too old` : "")
+        : l.reason && l.reason !== "closed" ? `: ${cut(l.reason)}` : ""),
+    "fifo.append": (l) => `${who(l)}'s DeltaFIFO gets `
+      + (l.tombstone ? `a tombstone of ${short(l.key)}` : `${DELTAS[l.delta] || l.delta} ${short(l.key)}`),
     "fifo.pop": (l) => {
       const many = Array.isArray(l.deltas) ? l.deltas.length : l.deltas;
-      return `the entry of ${short(l.key)} leaves the DeltaFIFO`
+      return `the entry of ${short(l.key)} leaves ${who(l)}'s DeltaFIFO`
         + (many > 1 ? ` with ${many} deltas` : "");
     },
     "index.update": (l) => l.action === "delete"
-      ? `the cache removes ${short(l.key)}`
-      : `the cache has ${short(l.key)}` + (l.version ? ` at version ${l.version}` : ""),
-    "handler.call": (l) => `a handler is called: ${l.event} ${short(l.key)}`,
+      ? `${who(l)}'s cache removes ${short(l.key)}`
+      : `${who(l)}'s cache has ${short(l.key)}` + (l.version ? ` at version ${l.version}` : ""),
+    "cache.get": (l) => `${l.thread} reads ${short(l.key)} in ${who(l)}'s cache: `
+      + (l.missing ? "it is not there" : `version ${l.version}`),
+    "handler.call": (l) => `${who(l)}'s handler is called: ${l.event} `
+      + (l.tombstone ? `with the tombstone of ${short(l.key)}` : short(l.key)),
     "queue.add": (l) => ({
       known: `${short(l.key)} waits in the queue already: one entry is enough`,
       while_processing: `${short(l.key)} is being processed: it is dirty and will come out again`,
@@ -114,12 +147,20 @@ Study.words = (() => {
     "study.pace": (l) => ({ paused: "you pause", slow: "you choose slow motion" })[l.mode]
       || "you let it run",
     "study.action": (l) => l.message || l.action,
+    "study.healed": (l) => `a fault has ended: ${(l.lifted || []).join(", ")}`,
   };
+
+  /* The answer to "how many syncs follow?". */
+  function counted(c) {
+    const syncs = `${c.syncs} sync${c.syncs === 1 ? "" : "s"}` + (c.failed ? ` (${c.failed} failed)` : "");
+    return `${c.edits} edits → ${c.events} events → ${c.adds} adds: ${c.fresh} new, `
+      + `${c.ready} merged while ready, ${c.processing} merged while processed → ${syncs}`;
+  }
 
   function tell(line) {
     const how = TELL[line.hop];
     return how ? how(line) : line.hop + (line.key ? " " + short(line.key) : "");
   }
 
-  return { PARTS, SECTIONS, BOUNDARIES, tell, seconds, short, request };
+  return { PARTS, SECTIONS, BOUNDARIES, tell, counted, status, seconds, short, request };
 })();
