@@ -17,7 +17,7 @@ PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 EXTRAS := apiserver,kubernetes,metrics,operator,otel
 
 BENCH_OUT := --out benchmarks/results/full.json --plots docs/assets/benchmarks \
-  --page docs/reference/benchmarks.md
+  --page docs/evidence/benchmarks.md
 
 .DEFAULT_GOAL := help
 .PHONY: help install run study test test-browser test-matrix lint format tables docs docs-serve bench bench-queue bench-full bench-parts field-peers wheel release constraints clean

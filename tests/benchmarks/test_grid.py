@@ -18,7 +18,7 @@ from benchmarks.plots import draw
 
 pytestmark = pytest.mark.usefixtures("frozen_heap")
 
-PAGE = Path(__file__).parents[2] / "docs/reference/benchmarks.md"
+PAGE = Path(__file__).parents[2] / "docs/evidence/benchmarks.md"
 RUN = {
     "machine": {"processor": "a", "processors": 2, "system": "Linux", "python": "CPython 3.11"},
     "versions": {"msgspec": "0.22"},

@@ -2,7 +2,7 @@
 
 ``CLIENTGO_CEL_SPEC`` names the directory with the ``.textproto`` files: ``tests/simple/testdata``
 in google/cel-spec. ``python -m tests.testcluster.cel.conformance`` prints the table of
-docs/testing/cel.md.
+docs/evidence/cel.md.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ EXCLUSIONS = (
     Exclusion("types are always checked", _is_refused_unchecked),
     Exclusion("literals of one type", _is_mixed_literal),
 )
-"""Every reason is about Kubernetes; docs/testing/cel.md explains them."""
+"""Every reason is about Kubernetes; docs/evidence/cel.md explains them."""
 
 
 def cases(directory: Path) -> Iterator[Case]:

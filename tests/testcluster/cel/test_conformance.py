@@ -10,7 +10,7 @@ import pytest
 from tests.testcluster.cel.conformance import VARIABLE, outcomes, table
 from tests.testcluster.cel.textproto import Name, parse
 
-PAGE = Path(__file__).parents[3] / "docs/testing/cel.md"
+PAGE = Path(__file__).parents[3] / "docs/evidence/cel.md"
 
 needs_cel_spec = pytest.mark.skipif(
     VARIABLE not in os.environ,
