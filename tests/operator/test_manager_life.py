@@ -104,6 +104,8 @@ def test_a_manager_makes_its_client_without_a_rate_limit() -> None:
     assert limiter_of(manager.base.config) is None
     assert manager.base.config.user_agent.startswith("clientgo-operator/")
     assert manager.base.config.user_agent.endswith(" (painter)")
+    own = Manager(RestConfig(server="http://127.0.0.1:1", user_agent="mine"), metrics="0")
+    assert own.base.config.user_agent == "mine"
     slow = Manager(RestConfig(server="http://127.0.0.1:1", qps=2, burst=4), metrics="0")
     assert slow.base.config.qps == 2
 

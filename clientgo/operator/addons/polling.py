@@ -52,6 +52,9 @@ class PollingSource(ThreadSource):
         name: str,
     ) -> None:
         super().__init__(name)
+        self.again = partial(
+            PollingSource, fetch, period=period, item_id=item_id, kind=kind, name=name
+        )
         self.kind = kind
         self.cache = ItemCache(item_id)
         self._fetch = fetch
@@ -130,6 +133,16 @@ class PerResourcePollingSource(Source):
         name: str,
     ) -> None:
         self.name = name
+        self.again = partial(
+            PerResourcePollingSource,
+            fetch,
+            period=period,
+            when=when,
+            item_id=item_id,
+            concurrency=concurrency,
+            kind=kind,
+            name=name,
+        )
         self.kind = kind
         self.cache = ItemCache(item_id)
         self._is_async = inspect.iscoroutinefunction(fetch)

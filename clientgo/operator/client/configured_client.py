@@ -32,7 +32,7 @@ from clientgo.operator.cache.object_cache import ObjectCache, api_resource
 from clientgo.operator.client.sent_writes import SentWrites
 from clientgo.operator.errors import CancelledError, OperatorError
 from clientgo.record.lru_cache import LRUCache
-from clientgo.rest import RequestStoppedError, RestConfig, rest_config_of
+from clientgo.rest import RequestStoppedError, RestConfig, default_user_agent, rest_config_of
 
 S = TypeVar("S")
 
@@ -215,15 +215,18 @@ _log = logging.getLogger("clientgo.operator.client")
 def client_of(cluster: Any, name: str, metrics: MetricsProvider) -> Client:
     """Return a client as it is, and for anything else one with the user agent of an operator.
 
-    Raises ``ConfigError``.
+    A user agent that the configuration sets stays. Raises ``ConfigError``.
     """
     if isinstance(cluster, Client):
         return cluster
     given = warning_once(cluster)
+    has_its_own = given.user_agent != default_user_agent()
     return Client(
         replace(
             given,
-            user_agent=f"clientgo-operator/{__version__} ({name})",
+            user_agent=given.user_agent
+            if has_its_own
+            else f"clientgo-operator/{__version__} ({name})",
             metrics=given.metrics or (None if metrics is NO_METRICS else metrics),
         )
     )

@@ -99,7 +99,7 @@ class ControllerSources:
         ]
         primary = self._primary_source()
         self._add_locked(primary, self._primary_router(primary, shape, deleting, finalizers))
-        own = [s.unstarted() if isinstance(s, KindSource) else s for s in declaration.sources]
+        own = [source.for_controller() for source in declaration.sources]
         extra: Iterable[Source] = () if shape.sources is None else shape.sources(services)
         for source in (*map(_reader_of, declaration.reads), *own, *extra):
             self._add_locked(source, self._router_of(source))

@@ -14,6 +14,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, Final
 
 from clientgo.meta import ObjectName
@@ -205,6 +206,7 @@ class FunctionSource(ThreadSource):
         self, function: Callable[[SourceContext, Sink], object], *, name: str = "func"
     ) -> None:
         super().__init__(name)
+        self.again = partial(FunctionSource, function, name=name)
         self._function = function
 
     def work(self, context: SourceContext, sink: Sink) -> None:

@@ -86,8 +86,8 @@ class KindSource(Source):
         self._starting: tuple[SourceContext, Sink] | None = None
         self._lock = threading.Lock()
 
-    def unstarted(self) -> KindSource:
-        """Copy it for another controller: several may use a class that declares sources."""
+    def for_controller(self) -> KindSource:
+        """Copy it, which costs nothing: no code calls the one that was declared."""
         return replace(self)
 
     def as_owned(self) -> KindSource:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import CoroutineType
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.cache.object_cache import ObjectCache
@@ -63,6 +63,9 @@ class SourceContext:
         return self.event_loop().run(f"{self.controller} source {name}", returned, self.stop)
 
 
+_TAKING: Final = threading.Lock()
+
+
 class Source(ABC):
     """Base of everything that knows when primaries have to run.
 
@@ -78,6 +81,9 @@ class Source(ABC):
     """Which events pass."""
     before_others: bool = False
     """True starts the controller's other sources after this one has synced."""
+    again: Callable[[], Source] | None = None
+    """Makes another that does the same; None where other code calls this very one."""
+    _taken = False
 
     @abstractmethod
     def start(self, context: SourceContext, sink: Sink) -> None:
@@ -86,6 +92,15 @@ class Source(ABC):
     @abstractmethod
     def stop(self) -> None:
         """End; blocks until the sink is not called any more."""
+
+    def for_controller(self) -> Source:
+        """Return it for its first controller, and another for each further one.
+
+        Several controllers may use a class that declares sources, in two managers of a test, say.
+        """
+        with _TAKING:
+            taken, self._taken = self._taken, True
+        return self.again() if taken and self.again is not None else self
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
         """Block until the sink has everything that exists already; return False if it has not.

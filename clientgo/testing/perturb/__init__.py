@@ -146,18 +146,22 @@ def _disturbed(plan: Plan, name: str, write: Write, expected: Sequence[State]) -
     trial = Trial(plan, write, PERTURBATIONS[name])
     try:
         problem = trial.run(expected)
-    except Exception as error:  # noqa: BLE001 - one run must not end the others
-        problem = f"{type(error).__name__}: {error}{_sharing(error)}"
+    except Exception as error:
+        if _needs_a_port_of_another_run(error):
+            raise PerturbError(
+                f"{name}: {write}: {error}\nruns are parallel in one process: let the controller's "
+                "servers use port 0 (a Manager: metrics='0'), or run with jobs=1"
+            ) from error
+        problem = f"{type(error).__name__}: {error}"
     if problem:
         return Outcome(name, write, "FAIL", problem, trial.log.around(write))
     return Outcome(name, write, "ok" if trial.struck else "not reached")
 
 
-def _sharing(error: BaseException) -> str:
-    """Return what to do if a run needs a port that another one has."""
+def _needs_a_port_of_another_run(error: BaseException) -> bool:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE:
-            return "; runs are parallel in one process: use port 0, or jobs=1"
+            return True
         cause = cause.__cause__ or cause.__context__
-    return ""
+    return False

@@ -13,10 +13,12 @@ from __future__ import annotations
 import argparse
 import logging
 import shlex
+import sys
 from pathlib import Path
 
 from clientgo.testing.perturb import PERTURBATIONS, PerturbError, Report, perturb
 from clientgo.tools.cli.inputs import UsageError, load_function, read_manifests
+from clientgo.util.text.escapes import escaped
 from clientgo.util.text.terminal import CommandParser, ExitStatus, complain
 
 
@@ -42,6 +44,11 @@ def configure(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--beside", metavar="MODULE:FUNCTION", help="runs what else a cluster has, undisturbed"
+    )
+    parser.add_argument(
+        "--normalise",
+        metavar="MODULE:FUNCTION",
+        help="takes an object as a dict, and returns it without what may differ",
     )
     parser.add_argument("--only", metavar="NAME", default="", help="repeat one run by its name")
     parser.add_argument(
@@ -75,7 +82,10 @@ def _run(options: argparse.Namespace) -> int:
     try:
         report = _perturb(options)
     except (UsageError, PerturbError) as error:
-        complain("clientgo perturb", error)
+        first, *rest = str(error).splitlines()
+        complain("clientgo perturb", first)
+        for line in rest:  # a difference between objects has a line for each field
+            print(escaped(line), file=sys.stderr)
         return ExitStatus.USAGE
     if not report.outcomes:
         complain("clientgo perturb", f"no run is called {options.only!r}")
@@ -92,6 +102,7 @@ def _perturb(options: argparse.Namespace) -> Report:
         load_function(options.controller),
         manifests=read_manifests(options.manifest),
         beside=None if options.beside is None else load_function(options.beside),
+        normalise=None if options.normalise is None else load_function(options.normalise),
         perturbations=options.perturbation or tuple(PERTURBATIONS),
         only=options.only,
         quiet=options.quiet,
@@ -105,6 +116,7 @@ def _command(options: argparse.Namespace) -> str:
     words = ["clientgo", "perturb", options.controller]
     for file in options.manifest:
         words += ["--manifest", str(file)]
-    if options.beside:
-        words += ["--beside", options.beside]
+    for name in ("beside", "normalise"):
+        if function := getattr(options, name):
+            words += [f"--{name}", function]
     return f"{shlex.join(words)} --only ONLY"

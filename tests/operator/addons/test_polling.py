@@ -7,12 +7,13 @@ import queue
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
 
 from clientgo.meta import ObjectName
-from clientgo.operator import Context
+from clientgo.operator import Context, controller
 from clientgo.operator.addons.polling import PollingSource, poll
 from clientgo.operator.errors import AlreadyStartedError, ConfigError, DeclarationError
 from tests.operator.world import Gadget, Recording, World, gadget
@@ -391,3 +392,39 @@ def test_what_makes_no_sense_is_refused_where_it_is_written() -> None:
         poll(outside.all, period=1, concurrency=2)  # type: ignore[call-overload]
     with pytest.raises(DeclarationError, match="at least 1"):
         poll(outside.of, period=1, per_resource=True, concurrency=0)
+
+
+@dataclass(frozen=True)
+class Item:
+    name: str
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        lambda: poll(lambda: {A: [Item("x")]}, period=PERIOD, kind=Item),
+        lambda: poll(lambda _: [Item("x")], period=PERIOD, per_resource=True, kind=Item),
+    ],
+    ids=["all", "each"],
+)
+def test_two_managers_may_use_a_class_that_declares_a_poll(
+    make_world: Callable[..., World], declared: Callable[[], Any]
+) -> None:
+    """OP-SRC-01: each polls for itself, and one that stops leaves the other alone."""
+    source, seen = declared(), queue.Queue[tuple[int, list[str]]]()
+
+    @controller(Gadget, sources=[source])
+    class Reading:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def reconcile(self, ctx: Context[Gadget], _obj: Gadget) -> None:
+            seen.put((self.number, [item.name for item in ctx.secondaries(Item)]))
+
+    worlds = [make_world(gadget()), make_world(gadget())]
+    for number, world in enumerate(worlds):
+        world.manager.register(Reading(number))
+    with worlds[0].running():
+        with worlds[1].running():
+            assert sorted(seen.get(timeout=30) for _ in range(2)) == [(0, ["x"]), (1, ["x"])]
+        assert source.healthy() is None

@@ -199,3 +199,8 @@ def with_a_port(lives: int) -> Callable[[RestConfig], Any]:
 def idle(config: RestConfig) -> Iterator[None]:
     """A controller that uses another configuration: it makes no request."""
     yield
+
+
+def without_data(obj: dict[str, Any]) -> dict[str, Any]:
+    """Remove what the controller with a random password writes."""
+    return {name: value for name, value in obj.items() if name != "data"}

@@ -104,11 +104,10 @@ def test_an_object_of_another_name_in_each_run_is_said_too() -> None:
 
 
 def test_what_may_differ_can_be_removed() -> None:
-    def without_data(obj: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in obj.items() if name != "data"}
-
     report = disturbed(
-        controllers.random_password, normalise=without_data, perturbations=["refused"]
+        controllers.random_password,
+        normalise=controllers.without_data,
+        perturbations=["refused"],
     )
 
     report.check()
@@ -116,10 +115,8 @@ def test_what_may_differ_can_be_removed() -> None:
 
 
 def test_runs_that_need_the_same_port_say_that_they_share_the_process() -> None:
-    report = disturbed(controllers.with_a_port(2), perturbations=["refused", "lost-answer"])
-
-    assert report.failures
-    assert "use port 0, or jobs=1" in report.failures[0].problem
+    with pytest.raises(PerturbError, match=r"no metrics\n.* use port 0 .* jobs=1"):
+        disturbed(controllers.with_a_port(2), perturbations=["refused", "lost-answer"])
 
 
 def test_progress_is_shown_by_default(capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,6 +161,19 @@ def test_the_command_prints_a_table_the_failures_and_how_to_repeat_them(
     again = f"    clientgo {' '.join(arguments)} --only 'refused: create secrets default/copy'"
     assert again in lines
     assert lines[-1] == "1 writes: 1 perturbations passed, 1 failed, 0 not reached"
+
+
+def test_the_command_shows_what_differs_line_by_line_and_can_remove_it(
+    manifest: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["perturb", f"{HERE}:random_password", "--manifest", manifest]
+    assert main(arguments) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("clientgo perturb: two undisturbed runs differ")
+    assert sum(line.strip().startswith(("-  ", "+  ")) for line in said) == 2, said
+
+    removing = ["--normalise", f"{HERE}:without_data", "--perturbation", "refused"]
+    assert main([*arguments, *removing]) == 0
 
 
 @pytest.mark.parametrize(
