@@ -65,8 +65,11 @@ class SchemaError(CopyableError, ValueError):
     """A schema is not one of a custom resource; `causes` has the reasons."""
 
     def __init__(self, causes: Sequence[FieldError]) -> None:
-        super().__init__(aggregate_message(causes))
+        super().__init__(causes)
         self.causes = tuple(causes)
+
+    def __str__(self) -> str:  # not in advance: it may be much longer than the schema
+        return aggregate_message(self.causes)
 
 
 @unpicklable("it holds compiled rules; parse the schema in each process")

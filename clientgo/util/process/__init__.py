@@ -14,6 +14,7 @@ from clientgo.util.process.age import process_age
 from clientgo.util.process.cpu_time import (
     CpuTimeExceededError,
     CpuTimeLimit,
+    check_cpu_time,
     cpu_time_limit,
     current_cpu_time_limit,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "raise_file_limit",
     "CpuTimeExceededError",
     "CpuTimeLimit",
+    "check_cpu_time",
     "cpu_time_limit",
     "current_cpu_time_limit",
     "process_age",

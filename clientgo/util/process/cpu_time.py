@@ -38,9 +38,13 @@ class CpuTimeLimit:
         """Let the work end at its next check."""
         self._end = -math.inf
 
-    def check(self) -> None:
-        """Raise ``CpuTimeExceededError`` when the time is over. Call in the thread of the work."""
-        if time.thread_time() > self._end:
+    def check(self, expected: float = 0.0) -> None:
+        """Raise ``CpuTimeExceededError`` when the time is over. Call in the thread of the work.
+
+        Raise it also if a step that checks nothing may take longer than is left: ``expected``, in
+        seconds.
+        """
+        if time.thread_time() + expected > self._end:
             raise CpuTimeExceededError("the work has used all of its processor time")
 
 
@@ -65,3 +69,12 @@ def cpu_time_limit(seconds: float, limit: CpuTimeLimit | None = None) -> Iterato
 def current_cpu_time_limit() -> CpuTimeLimit | None:
     """Return the limit of the work that runs now, or None if it has none."""
     return _current.get()
+
+
+def check_cpu_time(expected: float = 0.0) -> None:
+    """Raise ``CpuTimeExceededError`` if the work that runs now has a limit, and it is reached.
+
+    See `CpuTimeLimit.check`.
+    """
+    if (limit := _current.get()) is not None:
+        limit.check(expected)

@@ -11,17 +11,24 @@ RE2 gets them. ``google-re2`` is imported with the first pattern.
 
 from __future__ import annotations
 
-import functools
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, Final
 
 from clientgo.util.copies import CopyableError
 from clientgo.util.extras import needing_extra
+from clientgo.util.process import check_cpu_time
 
 _MAX_MEMORY: Final = 32 * 1024 * 1024
 """Bytes of a compiled pattern: enough for a thousand letters of any script (``\\pL{1000}``)."""
 _MAX_NESTING: Final = 1000
+_MOST_PATTERNS: Final = 256
+_MOST_KEPT: Final = 4_000_000
+"""Instructions of all patterns that are kept: some 64 MB."""
+_SECONDS_A_STEP: Final = 0.5e-9
+"""What an instruction of a pattern takes for a byte of the text, if it takes part in the match."""
 
 _GO_PROBLEMS: Final = {
     "bad repetition operator": "invalid nested repetition operator",
@@ -98,33 +105,79 @@ class GoRegexpError(CopyableError, ValueError):
 class GoRegexp:
     """A compiled pattern, made by `compile_go_regexp`. Safe for any number of threads."""
 
-    __slots__ = ("_regexp",)
+    __slots__ = ("_regexp", "size")
 
     def __init__(self, regexp: Any) -> None:
         self._regexp = regexp
+        self.size: int = regexp.programsize
+        """The instructions of the compiled pattern, of some 16 bytes each."""
 
     def matches(self, text: str) -> bool:
-        """Return True if the pattern matches somewhere in the text."""
-        return self._regexp.search(text.encode(errors="replace")) is not None
+        """Return True if the pattern matches somewhere in the text.
+
+        Raises:
+            CpuTimeExceededError: the work has a limit of processor time, and the match may take
+                more than is left.
+        """
+        raw = text.encode(errors="replace")
+        check_cpu_time(len(raw) * self.size * _SECONDS_A_STEP)
+        return self._regexp.search(raw) is not None
 
     def find_all(self, text: str) -> Iterator[str]:
-        """Yield the matches in the text. An empty match directly after another is left out."""
+        """Yield the matches in the text. An empty match directly after another is left out.
+
+        Raises:
+            CpuTimeExceededError: as for `matches`.
+        """
         last_end = -1
-        for match in self._regexp.finditer(text.encode(errors="replace").decode()):
+        raw = text.encode(errors="replace")
+        check_cpu_time(len(raw) * self.size * _SECONDS_A_STEP)
+        for match in self._regexp.finditer(raw.decode()):
             start, end = match.span()
             if start < end or start != last_end:
                 yield match.group()
             last_end = end
 
 
-@functools.lru_cache(maxsize=256)
+class _Patterns:
+    """Compiled patterns, those that were used last. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, GoRegexp] = OrderedDict()
+        self._size = 0
+
+    def compiled(self, pattern: str) -> GoRegexp:
+        """Return a pattern, compiled unless it is kept."""
+        with self._lock:
+            if (found := self._kept.get(pattern)) is not None:
+                self._kept.move_to_end(pattern)
+                return found
+        found = _compile(pattern)
+        with self._lock:
+            if self._kept.setdefault(pattern, found) is found:
+                self._size += found.size
+            while self._size > _MOST_KEPT or len(self._kept) > _MOST_PATTERNS:
+                self._size -= self._kept.popitem(last=False)[1].size
+        return found
+
+
+_patterns = _Patterns()
+
+
 def compile_go_regexp(pattern: str) -> GoRegexp:
-    """Compile a pattern.
+    """Compile a pattern, or return it as it was compiled before.
 
     Raises:
         GoRegexpError: Go refuses the pattern.
+        CpuTimeExceededError: the work has a limit of processor time, and has reached it.
         MissingExtraError: the package is not installed.
     """
+    return _patterns.compiled(pattern)
+
+
+def _compile(pattern: str) -> GoRegexp:
+    check_cpu_time()  # the largest take a second, in which no other thread runs
     with needing_extra("schema", "a pattern in a schema or rule"):
         import re2
 

@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.cel import Budget, BudgetExceededError, CelCompileError, Environment
 from clientgo.testcluster.cel.environment import Program
 from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testcluster.server.objects import large_work
 from clientgo.testcluster.server.objects.large_work import LargeWork, called_on_this_loop
+from clientgo.testcluster.server.resources import errors
 from clientgo.util.process import CpuTimeExceededError, cpu_time_limit
+from clientgo.util.text.go_regexp import GoRegexp
 from tests.conformance.webhook_server import WebhookServer
 from tests.testcluster.server.http_api import (
     CONFIGMAPS,
@@ -130,6 +133,57 @@ def test_a_condition_of_a_webhook_that_takes_long_is_evaluated_on_a_thread(
         server.close()
 
     assert threads == [_THREAD]
+
+
+def test_a_pattern_that_takes_long_is_matched_on_a_thread(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    definition = widget_crd()
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    size = {"type": "string", "pattern": "^[a-z]+$"}
+    schema["properties"]["spec"] = {"type": "object", "properties": {"size": size}}
+    api.create(CRDS, definition)
+    monkeypatch.setattr(large_work, "FIRST_TRY", -1.0)
+    found: list[str] = []
+    matches = GoRegexp.matches
+
+    def recorded(self: GoRegexp, text: str) -> bool:
+        result = matches(self, text)
+        found.append(threading.current_thread().name.rpartition("_")[0])
+        return result
+
+    monkeypatch.setattr(GoRegexp, "matches", recorded)
+
+    api.create(WIDGETS, widget("a") | {"spec": {"size": "large"}})
+
+    assert found == [_THREAD]
+
+
+def test_causes_are_written_on_a_thread_and_up_to_a_length(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of these shows the whole list, as on a real server."""
+    keys = {"type": "array", "x-kubernetes-list-type": "map", "items": {"type": "object"}}
+    keys["x-kubernetes-list-map-keys"] = ["k"] * 300
+    definition = widget_crd()
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"] = {"type": "object", "properties": {"a": keys}}
+    monkeypatch.setattr(errors, "_MOST_TEXT", 100_000)
+    monkeypatch.setattr(large_work, "FIRST_TRY", -1.0)
+    found: list[str] = []
+    as_cause = FieldError.as_cause
+
+    def recorded(self: FieldError) -> dict[str, str]:
+        found.append(threading.current_thread().name.rpartition("_")[0])
+        return as_cause(self)
+
+    monkeypatch.setattr(FieldError, "as_cause", recorded)
+
+    answer = api.call("POST", CRDS, definition)
+
+    shown = [cause["message"] for cause in answer.body["details"]["causes"]]
+    assert (answer.status, set(found)) == (422, {_THREAD})
+    assert 100_000 < sum(map(len, shown)) + 100 * len(shown) < 120_000
 
 
 def test_others_are_answered_meanwhile(

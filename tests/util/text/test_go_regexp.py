@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from clientgo.util.process import CpuTimeExceededError, cpu_time_limit
+from clientgo.util.text import go_regexp
 from clientgo.util.text.go_regexp import GoRegexpError, compile_go_regexp
 
 LONG = 100_000
@@ -192,3 +194,24 @@ def test_without_the_library_a_pattern_names_the_extra_to_install() -> None:
     )
 
     assert "pip install 'clientgo[schema]'" in finished.stdout
+
+
+def test_patterns_are_kept_up_to_a_size() -> None:
+    patterns = go_regexp._Patterns()
+    large = [patterns.compiled(rf"\pL{{250}}{letter}") for letter in "abcdefghijklmnopqrst"]
+
+    assert patterns.compiled(r"\pL{250}t") is large[-1]
+    assert sum(found.size for found in patterns._kept.values()) <= 4_000_000
+    assert r"\pL{250}a" not in patterns._kept
+
+
+def test_a_pattern_keeps_to_the_processor_time_of_the_work() -> None:
+    """Nothing interrupts a match, so it does not begin if it may take longer than is left."""
+    slow = compile_go_regexp(r"(a?){1000}b")
+    with cpu_time_limit(0.01):
+        assert not slow.matches("a")
+        for match in (slow.matches, lambda text: list(slow.find_all(text))):
+            with pytest.raises(CpuTimeExceededError):
+                match("a" * 100_000)
+    with cpu_time_limit(-1.0), pytest.raises(CpuTimeExceededError):
+        compile_go_regexp("not compiled before")

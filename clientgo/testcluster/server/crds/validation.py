@@ -320,6 +320,7 @@ def _validate_review_versions(versions: Sequence[str], path: str) -> list[FieldE
 def _validate_versions(versions: Sequence[Version]) -> list[FieldError]:
     """Return the errors of each version, and those of their names and flags together."""
     names = [version.get("name", "") for version in versions]
+    own = [field for field in _PARTS if not _is_shared(versions, field)]
     errors = []
     if not _is_shared(versions, "schema"):
         errors += [
@@ -337,7 +338,7 @@ def _validate_versions(versions: Sequence[Version]) -> list[FieldError]:
         errors += _follows(DNS_1035_LABEL, names[index], f"{path}.name")
         errors += _validate_deprecation(version, path)
         errors += _validate_parts(
-            {field: version.get(field) for field in _PARTS if not _is_shared(versions, field)},
+            {field: version.get(field) for field in own},
             path,
             has_status="status" in (version.get("subresources") or {}),
             is_shared=False,

@@ -81,6 +81,22 @@ def test_equal_topologies() -> None:
     assert check(400) < 6 * check(100)
 
 
+def test_versions_of_a_definition() -> None:
+    strategy = resource("CustomResourceDefinition").strategy
+    schema = {"openAPIV3Schema": {"type": "object"}}
+
+    def check(count: int) -> int:
+        versions = [
+            {"name": f"v{number}", "served": True, "storage": not number, "schema": schema}
+            for number in range(count)
+        ]
+        spec = {"group": "example.com", "names": {}, "versions": versions}
+        return steps(lambda: strategy.validate({"metadata": {"name": "a"}, "spec": spec}))
+
+    check(1)
+    assert check(400) < 6 * check(100)
+
+
 def ports(count: int) -> Object:
     own = [{"containerPort": 80, "hostPort": number + 1} for number in range(count)]
     return {"containers": [{"name": "c", "ports": own}]}
