@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from clientgo.tools.study.lessons.marks import Line, matches
@@ -18,21 +18,22 @@ class Answer:
     reply: str
 
 
+Counter = Callable[[Sequence[Line]], int]
+"""Counts something in the lines of a run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The number of hops of a kind in a run. ``expected`` is what the lesson teaches.
-
-    ``fields`` are those that a hop has to have, ``where`` a condition beside them.
-    """
+    """A number that a run has. ``expected`` is what the lesson teaches."""
 
     label: str
     expected: int
-    hop: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    where: Callable[[Line], bool] = lambda _: True
+    of: Counter
 
-    def of(self, lines: Sequence[Line]) -> int:
-        return sum(matches(line, self.hop, self.fields) and self.where(line) for line in lines)
+
+def hops(name: str, where: Callable[[Line], bool] = lambda _: True, **fields: Any) -> Counter:
+    """Count the hops of a name that have these fields, and for which ``where`` is true."""
+    return lambda lines: sum(matches(line, name, fields) and where(line) for line in lines)
 
 
 @dataclass(frozen=True, slots=True)

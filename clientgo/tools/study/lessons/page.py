@@ -97,11 +97,11 @@ def _answer(lesson: Lesson, place: int) -> str:
 def _further(lesson: Lesson, site: Site | None) -> Iterable[str]:
     path, title = lesson.concept
     exercise = next(one for one in EXERCISES if one.number == lesson.exercise)
-    yield "Read the concept: " + _link(site, path, title)
-    practice = _link(site, "walkthrough/exercises", f"exercise {exercise.number}")
-    yield f"Do {practice}, {escape(exercise.title)}: {_code('study start', exercise.number)}"
+    yield "The concept: " + _link(site, path, title)
+    practice = _link(site, "walkthrough/exercises", f"Exercise {exercise.number}")
+    yield f"{practice}, {escape(exercise.title)} {_code('study start', exercise.number)}"
     if site is not None:
-        yield f"Play it with a live controller: {_code('study --lesson', lesson.name)}"
+        yield f"With a controller that runs: {_code('study --lesson', lesson.name)}"
     following = LESSONS[LESSONS.index(lesson) + 1 :]
     if following and site is not None:
         yield f'Next: <a href="{site.learn}{following[0].name}/">{escape(following[0].title)}</a>'

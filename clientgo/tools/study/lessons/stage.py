@@ -34,6 +34,7 @@ TIMEOUT: Final = 30.0
 
 _NAMESPACE: Final = "default"
 _FOO: Final = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo"}
+_KINDS: Final = {"foos": "Foo", "deployments": "Deployment"}
 _NO_RESYNC: Final = 0.0
 
 
@@ -107,7 +108,7 @@ class Stage:
         self._position = self._recording.read(0, 0).end
         self._seen: list[Line] = []
         self._since = 0
-        """Where the lines begin that steps look at: at the last sentence."""
+        """Where the lines begin that steps look at: at the last sentence, or sync."""
         self._marks = 0
         self._held: dict[int, Line] = {}
         self._state = _Settling()
@@ -124,10 +125,20 @@ class Stage:
 
     def prepare(self, *foos: str) -> None:
         """Begin with these Foos, their Deployments, and a controller that has nothing to do."""
-        for name in foos:
-            self.create_foo(name)
         self.start_controller()
         self.settle()
+        for name in foos:
+            self.hold()
+            self.create_foo(name)
+            # As the first sync would write it, so that there is no conflict to explain.
+            status = {"status": {"availableReplicas": 0}}
+            written = self._foos().patch(name, status, subresource="status")
+            version = str(written.metadata.resource_version)
+            self.let_until(
+                "index.update", "watch.read", "fifo.take", through="Foo", version=version
+            )
+            self.release()
+            self.settle()
         self.hold()
 
     def begin(self) -> None:
@@ -249,8 +260,21 @@ class Stage:
                 return line
             self._step(number)
 
+    def sync_next(self) -> None:
+        """Let a worker take the next key and sync it; return when the key is done."""
+        self._read(0.0)
+        self._since = len(self._seen)
+        self.let("queue.take")
+        self.let("sync")
+        self.finish_sync()
+
+    def finish_sync(self) -> None:
+        """Wait until a key is done, and until the page has what its sync wrote."""
+        self.wait("queue.done")
+        self._wait("what the sync wrote", lambda: self._stored() == self._state.shown or None)
+
     def wait(self, hop: str, *, count: int = 1, **fields: Any) -> Line:
-        """Wait for the hop with these fields, the n-th since the last sentence; return it."""
+        """Wait for the hop with these fields, the n-th since the last sentence or sync."""
 
         return self._wait(f"{hop} {fields}", lambda: self._find(hop, count, fields))
 
@@ -263,10 +287,12 @@ class Stage:
         return self._state.watched[of]
 
     def settle(self) -> None:
-        """Wait until the caches have what the server has, and no key is left to sync."""
+        """Wait until caches and page have what the server has, and no key is left to sync."""
 
         def found() -> bool | None:
-            return True if self._state.is_idle() and self._is_current() else None
+            if not self._state.is_idle():
+                return None
+            return self._stored() == self._state.cached == self._state.shown or None
 
         self._wait("an end of what the controller does", found)
 
@@ -287,13 +313,14 @@ class Stage:
         self._held.pop(number)
         self._session.pacing.step(number)
 
-    def _is_current(self) -> bool:
+    def _stored(self) -> dict[tuple[str, str], str]:
+        """Return the versions that the server has, by kind and key."""
         stored: dict[tuple[str, str], str] = {}
         for name, objects in (("Foo", self._foos()), ("Deployment", self._deployments())):
             for obj in objects.list().items:
                 version = str(obj.metadata.resource_version)
                 stored[name, key(obj.metadata.name)] = version
-        return stored == self._state.cached
+        return stored
 
     def _wait(self, what: str, found: Callable[[], T | None]) -> T:
         while True:
@@ -334,26 +361,38 @@ class Stage:
 
 
 class _Settling:
-    """What is known of caches and queue, to see that a controller has nothing left to do."""
+    """What is known of caches, handlers and queue, to see that nothing is left to do."""
 
     def __init__(self) -> None:
         self.cached: dict[tuple[str, str], str] = {}
+        self.shown: dict[tuple[str, str], str] = {}
         self.watched: dict[str, str] = {}
+        self._called: dict[tuple[str, str], str] = {}
+        self._calling: set[str] = set()
+        """Threads of handlers that have not enqueued a key yet, as each handler here does."""
         self._pending: set[str] = set()
         self._delayed: set[str] = set()
 
     def apply(self, line: Line) -> None:
-        hop, about = line["hop"], line.get("key", "")
-        if hop == "index.update":
+        hop, about, thread = line["hop"], line.get("key", ""), line["thread"]
+        if hop == "watch.event" and line["type"] != "ERROR":
+            self.watched[line["of"]] = line["version"]
+        elif hop == "index.update":
+            self.cached[line["of"], about] = line["version"]
             if line["action"] == "delete":
                 self.cached.pop((line["of"], about), None)
-            else:
-                self.cached[line["of"], about] = line["version"]
-        elif hop == "watch.event" and line["type"] != "ERROR":
-            self.watched[line["of"]] = line["version"]
+        elif hop == "study.object":
+            kind = _KINDS[line["resource"]]
+            self.shown[kind, about] = line["version"]
+            if line["type"] == "DELETED":
+                self.shown.pop((kind, about), None)
+        elif hop == "handler.call":
+            self._called[line["of"], about] = line["version"]
+            self._calling.add(thread)
         elif hop == "queue.add":
+            self._calling.discard(thread)
             self._pending.add(about)
-            if line["thread"].startswith("workqueue-delays"):
+            if thread.startswith("workqueue-delays"):
                 self._delayed.discard(about)
         elif hop in ("queue.add_after", "queue.add_rate_limited"):
             self._delayed.add(about)
@@ -361,4 +400,5 @@ class _Settling:
             self._pending.discard(about)
 
     def is_idle(self) -> bool:
-        return not self._pending and not self._delayed
+        is_told = self.cached.items() <= self._called.items()
+        return is_told and not (self._calling or self._pending or self._delayed)

@@ -13,6 +13,7 @@ Study.lesson = ({ player, picture, setup, post }) => {
   const by = (id) => document.getElementById(id);
   const panel = by("lesson"), main = by("lesson-main");
   const answers = [...by("answers").children];
+  const uncoloured = []; // names of objects that have no pill yet
   const waiting = []; // lines that the player does not have yet
   let phase = "loading", resting = 0, adding = false, focus = null;
 
@@ -94,6 +95,7 @@ Study.lesson = ({ player, picture, setup, post }) => {
     const item = document.createElement("li");
     item.append(...named(text));
     by(answered() ? "told-after" : "told").append(item);
+    colour();
     player.setSpeed(fast ? 1 : SLOW);
     reveal(item);
     if (still.matches && phase === "playing") enter("reading");
@@ -107,9 +109,19 @@ Study.lesson = ({ player, picture, setup, post }) => {
       const name = document.createElement("b");
       name.className = "name";
       name.textContent = part;
-      name.style.setProperty("--key", `var(--key-${player.state.colours.get("default/" + part)})`);
+      uncoloured.push(name);
       return name;
     });
+  }
+
+  function colour() {
+    const found = uncoloured.filter((name) => player.state.colours.has("default/" + name.textContent));
+    for (const name of found) {
+      const number = player.state.colours.get("default/" + name.textContent);
+      name.style.setProperty("--key", `var(--key-${number})`);
+      name.classList.add("known");
+      uncoloured.splice(uncoloured.indexOf(name), 1);
+    }
   }
 
   /* Leave time to read a text before anything moves. */
@@ -201,6 +213,7 @@ Study.lesson = ({ player, picture, setup, post }) => {
     const last = moves.filter((move) => move.to).pop();
     if (last) focus = document.querySelector(`[data-place="${CSS.escape(last.to)}"]`);
     look();
+    colour();
   }
 
   function look() {

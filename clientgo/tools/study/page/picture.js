@@ -245,9 +245,9 @@ Study.picture = (svg, { onExplain, onSelect }) => {
     return found;
   }
 
-  /* If there is no room for all, the chosen key has a place. */
+  /* If there is no room for all, the chosen key has a place, and the one that is pointed at. */
   function withChosenFirst(items, places) {
-    const chosen = items.find((item) => item.key === selected);
+    const chosen = items.find((item) => item.id === pointed) || items.find((item) => item.key === selected);
     if (!chosen || items.length <= places.length) return items;
     return [chosen, ...items.filter((item) => item !== chosen)];
   }

@@ -101,6 +101,11 @@ VISIBLE = """(pill) => {
 }"""
 """True if the middle of an element is in the window, and nothing covers it."""
 
+RING = """(pill) => {
+  const { fill, stroke } = getComputedStyle(pill.querySelector("rect"));
+  return fill === stroke ? fill : "a ring of another colour";
+}"""
+
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 @pytest.mark.parametrize(
@@ -117,6 +122,7 @@ def test_a_lesson_stops_at_its_question_points_at_a_pill_and_counts(
         name = ask["pill"].rpartition("/")[2]
         assert name in pointed.query_selector("text").inner_html()
         assert pointed.evaluate(VISIBLE)
+        assert pointed.evaluate(RING) == "a ring of another colour"
         assert page.evaluate(OVERLAPS) == []
 
         page.locator("#answers button").nth(lesson.right).click()

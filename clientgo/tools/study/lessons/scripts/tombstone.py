@@ -11,7 +11,7 @@ from clientgo.testcluster.server.faults import (
     Requests,
 )
 from clientgo.tools.study.actions import AGENT
-from clientgo.tools.study.lessons.lesson import Answer, Count, Lesson
+from clientgo.tools.study.lessons.lesson import Answer, Count, Lesson, hops
 from clientgo.tools.study.lessons.stage import Stage, key
 
 _WATCHES: Final = Requests(verbs=("watch",), resource="deployments", user_agent=AGENT)
@@ -52,8 +52,7 @@ def _script(stage: Stage) -> None:
     stage.wait("queue.add", key=key("foo-2"))
 
     stage.say("The last known state names its owner, so the handler has enqueued the key of foo-2.")
-    stage.let_until("sync.start", "queue.take", "sync", key=key("foo-2"))
-    stage.wait("queue.done", key=key("foo-2"))
+    stage.sync_next()
 
 
 LESSON: Final = Lesson(
@@ -80,11 +79,11 @@ LESSON: Final = Lesson(
     ),
     right=1,
     counts=(
-        Count("events of the type DELETED from the watch", 0, "watch.event", {"type": "DELETED"}),
-        Count("objects that the new list did not have", 1, "fifo.append", {"tombstone": True}),
-        Count("calls of a handler with a tombstone", 1, "handler.call", {"tombstone": True}),
-        Count("syncs of foo-2", 1, "sync.start", {"key": key("foo-2")}),
-        Count("Deployments created", 1, "request.sent", {"method": "POST"}),
+        Count("events of the type DELETED from the watch", 0, hops("watch.event", type="DELETED")),
+        Count("objects that the new list did not have", 1, hops("fifo.append", tombstone=True)),
+        Count("calls of a handler with a tombstone", 1, hops("handler.call", tombstone=True)),
+        Count("syncs of foo-2", 1, hops("sync.start", key=key("foo-2"))),
+        Count("Deployments created", 1, hops("request.sent", method="POST")),
     ),
     concept=("concepts/tombstones", "Tombstones"),
     exercise=5,

@@ -1,0 +1,87 @@
+"""410 Gone: a list, and a comparison with the cache."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from clientgo.testcluster.server.faults import (
+    CloseWatches,
+    ExpireHistory,
+    HoldRequests,
+    Requests,
+)
+from clientgo.tools.study.actions import AGENT
+from clientgo.tools.study.lessons.lesson import Answer, Count, Lesson, hops
+from clientgo.tools.study.lessons.stage import Stage, key
+
+_WATCHES: Final = Requests(verbs=("watch",), resource="foos", user_agent=AGENT)
+_DOWN: Final = HoldRequests(requests=_WATCHES, times=None)
+
+
+def _script(stage: Stage) -> None:
+    stage.prepare("foo-1", "foo-2", "foo-3")
+    seen = stage.watched("Foo")
+    stage.begin()
+
+    stage.say("The connection of the Foos' watch breaks.")
+    stage.inject(_DOWN, "the network is down", shown="network down")
+    stage.inject(CloseWatches(requests=_WATCHES, abruptly=True), "the connection breaks")
+    stage.wait("watch.ended", of="Foo")
+    stage.wait("request.sent", of="Foo")
+
+    stage.say("Meanwhile users scale foo-1, delete foo-3 and create foo-4. foo-2 stays as it is.")
+    stage.scale_foo("foo-1", 3)
+    stage.delete_foo("foo-3")
+    stage.create_foo("foo-4")
+    stage.inject(ExpireHistory(), "the server drops its history")
+
+    stage.say(
+        f"The network is back. The history after version {seen} is gone: 410 Gone. So the "
+        "reflector lists again."
+    )
+    stage.lift(_DOWN, "the network is back", shown="network down")
+    stage.let_until("fifo.append", "watch.read", through="Foo", count=4)
+    stage.ask(f"fifo Foo {key('foo-2')}")
+
+    stage.say("The informer compares: foo-1 and foo-2 are updates, foo-4 is new, foo-3 is gone.")
+    stage.let_until("index.update", "fifo.take", through="Foo", count=4)
+    stage.wait("queue.add", count=3)
+
+    stage.say("The workers sync what was listed. For foo-2 there is nothing to do.")
+    for _ in range(3):
+        stage.sync_next()
+
+
+LESSON: Final = Lesson(
+    name="relist",
+    title="410 Gone and the relist",
+    sentence="If the last version is too old, the server answers 410 Gone, and the reflector lists "
+    "again.",
+    question="The new list has foo-2 at the version that the cache has. Is the handler called?",
+    answers=(
+        Answer(
+            "No: it has not changed.",
+            "A list can't say what happened in between. So the informer passes on each object.",
+        ),
+        Answer(
+            "Yes, with an update from the same version.",
+            "A handler that wants to save work compares the two versions.",
+        ),
+        Answer(
+            "Yes: it is deleted and added again.",
+            "The informer compares the list with the cache. It keeps what is in both.",
+        ),
+    ),
+    right=1,
+    counts=(
+        Count("objects in the new list", 3, hops("fifo.append", delta="Replaced")),
+        Count("objects that it did not have", 1, hops("fifo.append", tombstone=True)),
+        Count("calls of the handler", 4, hops("handler.call", of="Foo")),
+        Count("calls for a version that the cache had", 1, hops("handler.call", event="resync")),
+        Count("syncs", 3, hops("sync.start")),
+        Count("Deployments created", 1, hops("request.sent", method="POST")),
+    ),
+    concept=("concepts/reflector", "Reflector"),
+    exercise=5,
+    script=_script,
+)
