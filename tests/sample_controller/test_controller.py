@@ -505,8 +505,8 @@ def test_keys_that_wait_are_left_to_the_next_start(caplog: pytest.LogCaptureFixt
     world.factory.shutdown()
 
     assert [action.verb for action in world.writes()] == [Verb.CREATE]
-    # The other key, and perhaps the same again: its Deployment was created.
-    assert re.search("foo-worker: stopped before [12] listed keys were handled", caplog.text)
+    # The other key, and perhaps the same again, even twice: its Deployment was created.
+    assert re.search("foo-worker: stopped before [1-3] listed keys were handled", caplog.text)
 
 
 def test_the_debug_log_shows_one_change_on_its_way_through_the_loop(

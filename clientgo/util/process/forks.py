@@ -32,28 +32,36 @@ class ForkedProcessError(CopyableError, RuntimeError):
     """A forked child used what belongs to its parent process."""
 
 
+_FEW: Final = 64
+"""So many registrations of freed objects are always kept."""
+
+
 class _Registry:
-    """The objects that a fork concerns, in the order of their registration."""
+    """The objects that a fork concerns, in the order of their registration.
+
+    Those that were freed are forgotten now and then, by :meth:`add`: a function that is called when
+    an object is freed could fail there, as where the interpreter is at its limit of recursion.
+    """
 
     def __init__(self) -> None:
         self.generation = 0
-        self._lock = threading.RLock()  # `_remove` may run inside `add`, by garbage collection
-        self._renewals: dict[int, tuple[weakref.ref[Any], Callable[[Any], object]]] = {}
+        self._lock = threading.RLock()  # garbage collection inside `add` may lead to `add`
+        self._renewals: list[tuple[weakref.ref[Any], Callable[[Any], object]]] = []
+        self._limit = 0
+        """Registrations above which those of freed objects are forgotten."""
 
     def add(self, owner: T, renew: Callable[[T], object]) -> None:
         with self._lock:
-            reference = weakref.ref(owner, self._remove)
-            self._renewals[id(reference)] = reference, renew
-
-    def _remove(self, reference: weakref.ref[Any]) -> None:
-        with self._lock:
-            self._renewals.pop(id(reference), None)
+            self._renewals.append((weakref.ref(owner), renew))
+            if len(self._renewals) > self._limit:
+                self._renewals = [entry for entry in self._renewals if entry[0]() is not None]
+                self._limit = 2 * len(self._renewals) + _FEW
 
     def renew(self) -> None:
         """Run in the child, which has one thread."""
         self.generation += 1
         self._lock = threading.RLock()
-        for reference, renew in self._renewals.copy().values():
+        for reference, renew in list(self._renewals):
             owner = reference()
             if owner is None:
                 continue

@@ -38,7 +38,7 @@ from clientgo.rest.transport.in_flight import InFlight
 from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.util.clock import REAL_CLOCK
 from clientgo.util.flowcontrol import TokenBucket
-from clientgo.util.process import generation, refuse_in_child, renew_in_child
+from clientgo.util.process import forks, generation, refuse_in_child, renew_in_child
 from clientgo.util.wait import StopEvent, call_when_set, stop_on_signals
 from clientgo.workqueue import DelayingQueue, PriorityQueue, Queue, RateLimitingQueue
 from tests.record.builders import event
@@ -80,6 +80,44 @@ def test_what_is_refused_says_who_made_it_and_what_to_do() -> None:
         "process that was forked from it; make another one"
     )
     use()
+
+
+def test_a_registered_object_is_freed_silently_where_no_function_can_be_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The garbage collector frees it anywhere, such as at the limit of recursion."""
+    reported: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", reported.append)
+    things: list[Thing] = []
+
+    def descend(depth: int, at_last: Callable[[], object]) -> None:
+        if depth:
+            descend(depth - 1, at_last)
+        else:
+            at_last()
+
+    deepest = sys.getrecursionlimit()
+    while True:
+        try:
+            descend(deepest, [].clear)
+            break
+        except RecursionError:
+            deepest -= 1
+    for depth in range(deepest - 4, deepest):
+        things.append(Thing())
+        renew_in_child(things[0], "lock")
+        descend(depth, things.clear)
+        assert things == []
+    assert reported == []
+
+
+def test_what_is_freed_is_forgotten() -> None:
+    renew_in_child(kept := Thing(), "lock")
+    alive = len(forks._registry._renewals)
+    for _ in range(3 * alive + 1000):
+        renew_in_child(Thing(), "lock")
+    assert len(forks._registry._renewals) <= 2 * alive + 64
+    assert kept in [reference() for reference, _ in forks._registry._renewals]
 
 
 def test_a_registered_object_can_be_freed() -> None:
