@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 LIBRARY = ROOT / "clientgo"
 PAGE = (ROOT / "docs/reference/architecture.md").read_text()
+SERVER = (ROOT / "docs/evidence/apiserver.md").read_text()
 
 
 def folders_of(package: Path) -> set[str]:
@@ -26,7 +27,9 @@ def test_every_package_is_in_the_tree() -> None:
 
 
 def test_every_file_in_the_walks_exists() -> None:
-    walks = re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]
+    walks = [
+        walk for page in (PAGE, SERVER) for walk in re.split(r"^### ", page, flags=re.MULTILINE)[1:]
+    ]
     start = {"A PATCH": LIBRARY / "testcluster/server"}
     named = [
         next((path for title, path in start.items() if walk.startswith(title)), LIBRARY) / name

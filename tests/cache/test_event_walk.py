@@ -73,7 +73,7 @@ USED = {
 
 
 def walk() -> list[str]:
-    text = PAGE[PAGE.index("### A watch event") : PAGE.index("### A PATCH")]
+    text = PAGE[PAGE.index("### A watch event") : PAGE.index("### A reconcile")]
     return re.findall(r"`([a-z_/]+\.py)`", text)
 
 
