@@ -41,16 +41,15 @@ class Index:
     A query copies the values of a dict by key; client-go keeps sets of keys.
     """
 
-    __slots__ = ("_by_value", "_function", "_names", "_several", "_value", "name", "ready")
+    __slots__ = ("_by_value", "_function", "_several", "_value", "name", "ready")
 
     def __init__(self, name: str, function: IndexFunc, *, ready: bool = True) -> None:
         self.name = name
         self.ready = ready
         """True once it covers all objects in the store, so that it can be queried."""
         self._function = function
-        self._by_value: dict[str, dict[str, Any]] = {}
-        self._names: dict[str, str] = {}
-        """The text of each value, which all objects that have it share."""
+        self._by_value: dict[str, tuple[str, dict[str, Any]]] = {}
+        """The text of each value, which all its objects share in `_value`, and these objects."""
         self._value: dict[str, str] = {}
         """The values of objects with exactly one."""
         self._several: dict[str, tuple[str, ...]] = {}
@@ -95,20 +94,18 @@ class Index:
             # Most objects have one value, and it never changes. Among many objects each lookup
             # costs a cache miss, so an update of such an object makes only one.
             if type(values) is str and not (several and key in several):
-                objects = by_value.get(values)
-                if objects is not None:
-                    if key in objects:
+                entry = by_value.get(values)
+                if entry is not None:
+                    value, objects = entry
+                    if key in objects or known.setdefault(key, value) is value:
                         objects[key] = obj
-                        continue
-                    if key not in known:
-                        objects[key] = obj
-                        known[key] = self._names[values]
                         continue
             self._move(key, obj, values)
 
     def objects(self, value: str) -> Mapping[str, Any]:
         """Return the objects with a value, by key."""
-        return self._by_value.get(value, _NO_OBJECTS)
+        entry = self._by_value.get(value)
+        return _NO_OBJECTS if entry is None else entry[1]
 
     def values(self) -> list[str]:
         """Return the values that objects have, each once."""
@@ -122,18 +119,19 @@ class Index:
         return Index(self.name, self._function, ready=self.ready)
 
     def _move(self, key: str, obj: Any, values: IndexValues) -> None:
-        by_value, names = self._by_value, self._names
+        by_value = self._by_value
         kept = _as_tuple(values)
         before = self._value.get(key)
         for value in self._several.get(key, NO_VALUES) if before is None else (before,):
             if value not in kept:
-                objects = by_value[value]
+                _, objects = by_value[value]
                 del objects[key]
                 if not objects:
-                    del by_value[value], names[value]
-        for value in kept:
-            by_value.setdefault(value, {})[key] = obj
-        shared = tuple(names.setdefault(value, value) for value in kept)
+                    del by_value[value]
+        entries = [by_value.setdefault(value, (value, {})) for value in kept]
+        for _, objects in entries:
+            objects[key] = obj
+        shared = tuple(value for value, _ in entries)
         if len(shared) == 1:
             self._value[key] = shared[0]
         else:

@@ -64,7 +64,7 @@ def test_objects_with_a_value_share_its_text() -> None:
     for obj in (moved, foo("b", labels={"x": "".join(["valu", "e"])})):
         index.update(["b"], [obj], index.column(["b"], [obj]))
     assert len({id(text) for text in index._value.values()}) == 1
-    assert {"value"} == set(index.values()) == set(index._names)
+    assert {"value"} == set(index.values())
 
 
 def test_an_empty_copy_has_the_function_and_no_objects() -> None:
