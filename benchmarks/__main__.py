@@ -56,7 +56,7 @@ def main() -> int:
     if options.plots:
         draw(result, options.plots)
     if options.page:
-        page_of_results.write(options.page, page_of_results.block(result))
+        page_of_results.write(options.page, result)
     if before:
         print(slower(result, before))
     return 0

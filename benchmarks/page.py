@@ -1,4 +1,4 @@
-"""What the documentation's page says of a result: headlines, targets, plots, machine.
+"""What the documentation's page says of a result: clients, queues, targets, plots, machine.
 
 Every figure of that part of the page comes from the result. Rows whose figures are not in it are
 left out, so that a result of some layers can be shown too.
@@ -9,19 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from benchmarks.grid import Figure
+from benchmarks.grid import RESULTS, Figure, load
 from benchmarks.plots import CHARTS
 from clientgo.testing.bench.charts import short
 
 BEGIN, END = "<!-- measured: make bench-full -->", "<!-- end of measured -->"
 PLOTS = "../assets/benchmarks"
+CLIENT_GO: Final = RESULTS / "client-go.json"
+"""Figures of the last run on a machine with a Go toolchain: ours and client-go's."""
+
+_APART: Final = "watch in a process of its own"
+_START: Final = "start to the first event"
+_CPU: Final = "the same by processor time"
+_MEMORY: Final = "memory of this process"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure that the page shows: a ratio to a peer, or the value itself."""
+    """A figure beside a target: a ratio to a peer, or the value itself."""
 
     text: str
     layer: str
@@ -34,70 +41,26 @@ class Row:
     """The figure is divided by the one for so many workers."""
 
 
-def _watches(kind: str) -> Iterator[Row]:
-    for form, loop in (("typed", "Structs"), ("unstructured", "dicts")):
-        for what, target in (("header", 1.3), ("spec read", 0.9), ("all read", 0.0)):
+def _watches(kind: str, spec_read: float) -> Iterator[Row]:
+    for form, loop, targets in (
+        ("typed", "Structs", {"header": 1.3, "spec read": spec_read}),
+        ("unstructured", "dicts", {"all read": 0.5}),
+    ):
+        for what, target in targets.items():
             yield Row(
                 f"watch, {kind}, {form}, {what}", "informer",
-                f"watch, {kind}", f"informer, {form}, {what}", f"bare loop to {loop}",
-                target if form == "typed" else 0.0,
+                f"watch, {kind}", f"informer, {form}, {what}", f"bare loop to {loop}", target,
             )  # fmt: skip
-    yield Row(
-        f"watch, {kind}, typed, header", "informer",
-        f"watch, {kind}", "informer, typed, header", "bare loop that keeps Structs",
-    )  # fmt: skip
 
 
 def _lists(kind: str) -> Iterator[Row]:
     for how in ("streamed", "in pages"):
-        for loop, target in (("to Structs", 0.85), ("that keeps Structs", 0.0)):
-            yield Row(
-                f"first list {how}, {kind}, typed", "informer",
-                f"first list {how}, {kind}", "informer, typed", f"bare loop {loop}", target,
-            )  # fmt: skip
-
-
-def _reads(kind: str) -> Iterator[Row]:
-    for form in ("typed", "unstructured"):
         yield Row(
-            f"first read of a body, {kind}, {form}", "informer",
-            f"decoding, {kind}, {form}", f"first read of it, {form}, spec read",
-            f"header of an event, {form}", 1 / 1.2,
+            f"first list {how}, {kind}", "informer", f"first list {how}, {kind}",
+            "informer, typed", "bare loop to Structs", 0.9,
         )  # fmt: skip
 
 
-_QUEUES = ("queue.Queue", "queue.SimpleQueue", "textbook Condition queue")
-_APART = "watch in a process of its own"
-_CLIENTS = (
-    "client-go, typed",
-    "client-go, dynamic",
-    "kubernetes",
-    "cloudcoil",
-    "lightkube",
-    "kr8s",
-)
-HEADLINES = (
-    *(
-        Row("watch of 1 KB Foos, headers", "informer", _APART, "clientgo", each)
-        for each in _CLIENTS
-    ),
-    *(
-        Row("the same, by processor time", "informer", "the same by processor time",
-            "clientgo", each)
-        for each in _CLIENTS
-    ),
-    *(
-        Row("most memory of that process", "informer", "memory of this process",
-            "clientgo", each)
-        for each in _CLIENTS
-    ),
-    *(
-        Row("queue, 1 producer and 4 workers", "queue", "threads", "Queue", each,
-            workers="1 producers, 4 workers")
-        for each in _QUEUES
-    ),
-)  # fmt: skip
-_COUNTS = ("4", "8", "16")
 TARGETS = (
     Row("queue, one thread", "queue", "add, get, done", "Queue", "queue.Queue", 3),
     *(
@@ -105,10 +68,9 @@ TARGETS = (
         for peer, target in (("queue.Queue", 1.5), ("queue.PriorityQueue", 2))
     ),
     *(
-        Row(f"queue, 1 producer and {count} workers", "queue", "threads", "Queue", peer,
-            target, f"1 producers, {count} workers")
-        for count in _COUNTS
-        for peer, target in (("queue.Queue", 3), ("queue.SimpleQueue", 0.1))
+        Row(f"queue, 1 producer and {count} workers", "queue", "threads", "Queue", "queue.Queue",
+            3, f"1 producers, {count} workers")
+        for count in ("4", "16")
     ),
     *(
         Row("queue, 16 producers and 16 workers", "queue", "threads", "Queue", peer,
@@ -117,62 +79,156 @@ TARGETS = (
     ),
     Row("queue, delayed add", "queue", "add_after 1 ms", "RateLimitingQueue", target=300_000),
     Row("queue, failure of a key", "queue", "failed once", "RateLimitingQueue", target=150_000),
-    Row("queue, 16 workers", "queue", "threads", "Queue", "", 0.5,
-        "1 producers, 16 workers", "1 producers, 1 workers"),
-    *_watches("Foos of 1 KB"),
-    *_watches("pods of 6 KB"),
+    *_watches("Foos of 1 KB", 0.9),
+    *_watches("pods of 6 KB", 0.6),
     *_lists("Foos of 1 KB"),
     *_lists("pods of 6 KB"),
-    *_reads("Foos of 1 KB"),
-    *_reads("pods of 6 KB"),
-    Row("byte to handler, p99 at 1 % load", "informer", "byte to handler, p99, 1 % load",
-        "informer"),
+    Row("Indexer with 2 indexes, adds", "store", "add", "Indexer, 2 indexes", "dict", 0.25),
     Row("byte to handler, p99 at 80 % load", "informer", "byte to handler, p99, 80 % load",
-        "informer", target=10),
+        "informer", target=5),
     *(
-        Row(f"heap for {what}, {form}", "memory", f"heap for {what}, {form}", "clientgo",
-            target=target)
-        for what, target in (("a Foo of 1 KB", 1.6 * 1024), ("a pod of 6 KB", 8 * 1024))
-        for form in ("typed", "unstructured")
+        Row(f"heap for {what}", "memory", f"heap for {what}, typed", "clientgo", target=target)
+        for what, target in (("a Foo of 1 KB", 1_700), ("a pod of 6 KB", 8 * 1024))
     ),
     Row("highest heap of a first list, of what is kept", "memory",
         "peak of a first list, of what is kept", "clientgo", target=1.2),
-    Row("heap for a queued key", "memory", "heap for a queued key", "clientgo"),
-    Row("heap that a key leaves that failed three times", "memory",
-        "heap that is left by a key that failed three times", "clientgo"),
-    Row("heap that a relist leaves", "memory", "heap that is left by each of 10 relists",
-        "clientgo"),
     Row("full garbage collection with 100,000 cached objects", "memory",
         "full garbage collection with the objects cached", "clientgo", target=20),
     Row("sample controller", "controller", "reconciles",
-        "sample controller", "bare threads", 0.8, "4 workers"),
+        "sample controller", "bare threads", 0.9, "4 workers"),
     Row("syncs that compute for 2 ms, two processes", "controller", "syncs of 2 ms",
         "ControlLoop", "", 1.8, "2 processes", "1 processes"),
 )  # fmt: skip
 
 
-def block(result: Mapping[str, Any]) -> str:
-    """Return what stands between the marks of the page."""
+def block(result: Mapping[str, Any], with_go: Mapping[str, Any] | None = None) -> str:
+    """Return what stands between the marks of the page.
+
+    ``with_go`` has the figures of client-go if the result has none.
+    """
     figures = [Figure(**each) for each in result["figures"]]
-    machine, versions = result["machine"], result["versions"]
-    packages = ", ".join(f"{name} {version}" for name, version in versions.items())
     parts = [
-        f"{machine['processor']}, {machine['processors']} processors, {machine['system']}, "
-        f"{machine['python']}; {packages}. Commit {result['commit']}, {result['date']}, load "
-        f"{result['load']} at the end.",
-        _table(figures, HEADLINES, "| | ours | beside | times as fast, or as small |"),
+        _made_by(result),
+        *_clients(figures),
+        *_client_go(figures, with_go),
+        *_queues(figures),
         *(f"![{chart.title}]({PLOTS}/{name}.svg)" for name, chart in CHARTS.items()),
         "## Targets",
-        _table(figures, TARGETS, "| | ours | beside | ratio | target | |"),
+        _targets(figures),
         *(f"- Not measured: {what}: {why}." for what, why in result["skipped"].items()),
     ]
     return "\n\n".join(parts)
 
 
-def _table(figures: Sequence[Figure], rows: Sequence[Row], head: str) -> str:
-    columns = head.count("|") - 1
-    lines = [head, "|" + "---|" * columns]
-    for row in rows:
+def _made_by(result: Mapping[str, Any]) -> str:
+    machine, versions = result["machine"], result["versions"]
+    packages = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return (
+        f"{machine['processor']}, {machine['processors']} processors, {machine['system']}, "
+        f"{machine['python']}; {packages}. Commit {result['commit']}, {result['date']}, load "
+        f"{result['load']} at the end."
+    )
+
+
+def _clients(figures: Sequence[Figure]) -> Iterator[str]:
+    """Return a row for each client, and for which sizes ours is the fastest."""
+    found = [each for each in figures if each.layer == "informer"]
+    sizes = sorted({each.size for each in found if each.operation == _APART}, reverse=True)
+    if not sizes:
+        return
+    columns = [
+        *((f"{size:,} events, a second", _APART, size) for size in sizes),
+        ("by processor time", _CPU, sizes[0]),
+        ("first event, ms", _START, 0),
+        ("memory, MB", _MEMORY, sizes[0]),
+    ]
+    cells = {
+        (each.implementation, each.operation, each.size): each
+        for each in found
+        if each.operation in (_APART, _CPU, _START, _MEMORY)
+    }
+    names = dict.fromkeys(each for each, _, _ in cells)
+    lines = [
+        "| watch of 1 KB Foos | " + " | ".join(head for head, _, _ in columns) + " |",
+        "|---" * (len(columns) + 1) + "|",
+    ]
+    for name in names:
+        row = [
+            _beside(cells.get((name, what, size)), cells.get(("clientgo", what, size)))
+            for _, what, size in columns
+        ]
+        lines.append(f"| {name} | {' | '.join(row)} |")
+    yield "\n".join(lines)
+    yield " ".join(_place(cells, size) for size in sizes)
+
+
+def _beside(theirs: Figure | None, ours: Figure | None) -> str:
+    if theirs is None:
+        return ""
+    ratio = ours.ratios.get(theirs.implementation) if ours else None
+    return short(theirs.value) + (f" ({ratio:.2g} x)" if ratio else "")
+
+
+def _place(cells: Mapping[tuple[str, str, int], Figure], size: int) -> str:
+    """Say which place ours has among the clients that handle so many events."""
+    rates = {
+        name: each.value for (name, what, of), each in cells.items() if (what, of) == (_APART, size)
+    }
+    better = [name for name, rate in rates.items() if rate > rates["clientgo"]]
+    if not better:
+        return f"With {size:,} events ours is the fastest."
+    return f"With {size:,} events {' and '.join(better)} {'are' if better[1:] else 'is'} faster."
+
+
+def _client_go(figures: Sequence[Figure], with_go: Mapping[str, Any] | None) -> Iterator[str]:
+    if with_go is None or any(each.implementation.startswith("client-go") for each in figures):
+        return
+    theirs = [Figure(**each) for each in with_go["figures"]]
+    ours = {each.operation: each for each in theirs if each.implementation == "clientgo"}
+    lines = ["| | clientgo | client-go, typed | client-go, dynamic |", "|---|---|---|---|"]
+    for operation, text in (
+        (_APART, "events a second"),
+        (_CPU, "by processor time"),
+        (_MEMORY, "memory, MB"),
+    ):
+        row = [
+            _beside(each, ours[operation])
+            for name in ("clientgo", "client-go, typed", "client-go, dynamic")
+            for each in theirs
+            if (each.operation, each.implementation) == (operation, name)
+        ]
+        lines.append(f"| {text} | {' | '.join(row)} |")
+    versions = with_go["versions"]
+    yield (
+        f"client-go {versions['client-go']} in an earlier run with a Go toolchain (commit "
+        f"{with_go['commit']}, {with_go['date']}), with {theirs[0].size:,} events:"
+    )
+    yield "\n".join(lines)
+
+
+_QUEUES: Final = ("Queue", "queue.Queue", "queue.SimpleQueue", "textbook Condition queue")
+
+
+def _queues(figures: Sequence[Figure]) -> Iterator[str]:
+    lines = [f"| items a second | {' | '.join(_QUEUES)} |", "|---" * (len(_QUEUES) + 1) + "|"]
+    for text, operation, workers in (
+        ("one thread", "add, get, done", ""),
+        ("1 producer, 4 workers", "threads", "1 producers, 4 workers"),
+        ("1 producer, 16 workers", "threads", "1 producers, 16 workers"),
+        ("16 producers, 16 workers", "threads", "16 producers, 16 workers"),
+    ):
+        row = Row(text, "queue", operation, "Queue")
+        ours = _find(figures, row, "Queue", workers)
+        if ours is not None:
+            cells = [_beside(_find(figures, row, name, workers), ours) for name in _QUEUES]
+            lines.append(f"| {text} | {' | '.join(cells)} |")
+    if lines[2:]:
+        yield "\n".join(lines)
+
+
+def _targets(figures: Sequence[Figure]) -> str:
+    lines = ["| | ours | beside | ratio | target |", "|---|---|---|---|---|"]
+    for row in TARGETS:
         if (ours := _find(figures, row, row.implementation, row.workers)) is None:
             continue
         beside, ratio = "", None
@@ -185,13 +241,10 @@ def _table(figures: Sequence[Figure], rows: Sequence[Row], head: str) -> str:
         if beside:
             if other is None or ratio is None:
                 continue
-            beside += f": {short(other.value)} {other.unit}"
+            beside += f": {short(other.value)}"
         value = f"{short(ours.value)} {ours.unit}"
-        if ours.least < ours.most:
-            value += f" ({short(ours.least)} to {short(ours.most)})"
-        cells = [row.text, value, beside, "" if ratio is None else f"{ratio:.2f} x"]
-        cells += _judged(row, ours, ratio)
-        lines.append(f"| {' | '.join(cells[:columns])} |")
+        shown = "" if ratio is None else f"{ratio:.2f}"
+        lines.append(f"| {row.text} | {value} | {beside} | {shown} | {_judged(row, ours, ratio)} |")
     return "\n".join(lines)
 
 
@@ -206,23 +259,19 @@ def _find(figures: Sequence[Figure], row: Row, implementation: str, workers: str
     return max(fitting, key=lambda each: each.size, default=None)
 
 
-def _judged(row: Row, found: Figure, ratio: float | None) -> tuple[str, str]:
-    """Return the target, and whether it is met or by how much it is missed."""
-    if not row.target:
-        return "", ""
+def _judged(row: Row, found: Figure, ratio: float | None) -> str:
+    """Return the target, and whether it is met."""
+    target = short(row.target)
     if ratio is not None:
-        met, judged = ratio >= row.target, f"missed: {ratio / row.target:.2f} of the target"
-        return f"{row.target:.2f} x", "met" if met else judged
-    factor = found.value / row.target
-    if found.smaller_is_better:
-        judged = "met" if factor <= 1 else f"missed: {factor:.2f} times as much"
+        met = ratio >= row.target
     else:
-        judged = "met" if factor >= 1 else f"missed: {factor:.2f} of the target"
-    return f"{short(row.target)} {found.unit}", judged
+        met = found.value <= row.target if found.smaller_is_better else found.value >= row.target
+    return f"{target}: met" if met else f"{target}: missed"
 
 
-def write(page: Path, text: str) -> None:
+def write(page: Path, result: Mapping[str, Any]) -> None:
     """Replace what is between the marks."""
+    text = block(result, load(CLIENT_GO) if CLIENT_GO.exists() else None)
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
