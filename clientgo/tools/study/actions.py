@@ -433,7 +433,7 @@ def common_actions() -> list[Action]:
         Action(
             "restart",
             BREAK,
-            "Restart the server",
+            "Restart server",
             "All connections break; the objects stay. Reflectors retry with a back-off until the "
             "server is there again.",
             _restart,

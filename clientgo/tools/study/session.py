@@ -158,8 +158,11 @@ class Session:
 
     # What the page asks for
 
-    def pace(self, mode: str) -> None:
-        """Pause, run, or run in slow motion. Raises ``ValueError`` for another mode."""
+    def pace(self, mode: str, message: str = "") -> None:
+        """Pause, run, or run in slow motion; ``message`` says why, if no user has chosen it.
+
+        Raises ``ValueError`` for another mode.
+        """
         modes: dict[str, Callable[[], None]] = {
             "paused": self.pacing.pause,
             "running": self.pacing.resume,
@@ -168,7 +171,7 @@ class Session:
         if mode not in modes:
             raise ValueError(f"no mode is called {mode!r}; use {', '.join(modes)}")
         modes[mode]()
-        self._note("study.pace", mode=self.pacing.mode)
+        self._note("study.pace", mode=self.pacing.mode, message=message)
 
     def step(self, number: int | None) -> Held | None:
         """Let one held thread pass its boundary; return it."""
@@ -203,7 +206,7 @@ class Session:
             self._viewers += 1
             is_first, self._was_seen = not self._was_seen, True
         if slow and is_first and self.pacing.mode == "running":
-            self.pace("slow")
+            self.pace("slow", "the page begins in slow motion")
 
     def left(self) -> None:
         """Count a page that was closed; when the last one is, every thread goes on."""
@@ -212,7 +215,7 @@ class Session:
             is_last = self._viewers == 0
         if is_last and self.pacing.mode != "running":
             _log.info("the last page was closed: nothing is held any more")
-            self.pace("running")
+            self.pace("running", "the last page was closed: nothing is held any more")
 
     # Notes
 

@@ -66,7 +66,7 @@ def test_one_command_starts_everything_and_says_where_to_look(
     stop.set()
     running_study.result()
     assert "Ten edits at once" in page
-    assert "Restart the server" in page
+    assert "Restart server" in page
 
 
 def test_the_code_of_another_controller_is_found_where_it_comes_to_a_sync() -> None:

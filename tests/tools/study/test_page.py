@@ -252,8 +252,9 @@ WORDS: list[tuple[dict[str, Any], str]] = [
         "worker-1 reads foo-1 in Foo's cache: version 7",
     ),
     (
-        {"hop": "cache.get", "of": "Deployment", "key": "default/web-1", "missing": True},
-        "Foo reflector reads web-1 in Deployment's cache: it is not there",
+        {"hop": "cache.get", "of": "Deployment", "key": "default/web-1", "missing": True}
+        | {"thread": "Foo handler 1 (Controller.enqueue_foo)"},
+        "Foo handler 1 reads web-1 in Deployment's cache: it is not there",
     ),
 ]
 

@@ -248,6 +248,7 @@
     by("gone-command").textContent = `clientgo study --port ${location.port}`;
     by("gone").hidden = false;
     document.body.classList.add("gone");
+    by("explain").classList.remove("filled");
     for (const button of document.querySelectorAll("#actions button")) button.disabled = true;
     for (const link of document.querySelectorAll("[data-live]")) link.hidden = true;
     refresh();

@@ -170,7 +170,7 @@ Study.model = (() => {
       const one = reads(state, line);
       line.since = one.version;
       one.state = "watch ended";
-      one.reason = line.reason || "";
+      one.reason = Study.words.isTooOld(line.reason) ? "410 Gone" : line.reason || "";
       return [];
     },
     "fifo.append"(state, line) {

@@ -79,11 +79,12 @@ Study.words = (() => {
 
   /* The informer of a hop: "Foo", "Deployment". */
   const who = (l) => Study.model.plain(l.of).replace(/^informer-/, "");
+  const thread = (l) => (l.thread || "").replace(/ \(.*/, ""); // without the functions of a handler
   const isTooOld = (reason) => /^too old resource version/.test(reason || "");
 
   /* What a list or a watch asks for, or what a worker sends. The model has noted `again`. */
   function sent(l) {
-    if (l.key) return `${l.thread} sends: ${request(l)}`;
+    if (l.key) return `${thread(l)} sends: ${request(l)}`;
     const [, from] = /[?&]resourceVersion=(\d+)/.exec(l.path) || [];
     if (!l.lists) return `${who(l)}'s reflector sends: ${request(l)}` + (from ? ` from version ${from}` : "");
     return `${who(l)} lists${l.again ? " again" : ""}: its reflector asks for all objects`;
@@ -101,7 +102,7 @@ Study.words = (() => {
   const TELL = {
     "request.sent": sent,
     "request.answered": (l) => {
-      const whom = l.key ? l.thread : `${who(l)}'s reflector`;
+      const whom = l.key ? thread(l) : `${who(l)}'s reflector`;
       if (!l.status) return `${whom} has no connection to the API server`;
       return `the API server answers ${whom} ${status(l.status)}` + (l.seconds ? ` after ${seconds(l.seconds)}` : "");
     },
@@ -121,7 +122,7 @@ Study.words = (() => {
     "index.update": (l) => l.action === "delete"
       ? `${who(l)}'s cache removes ${short(l.key)}`
       : `${who(l)}'s cache has ${short(l.key)}` + (l.version ? ` at version ${l.version}` : ""),
-    "cache.get": (l) => `${l.thread} reads ${short(l.key)} in ${who(l)}'s cache: `
+    "cache.get": (l) => `${thread(l)} reads ${short(l.key)} in ${who(l)}'s cache: `
       + (l.missing ? "it is not there" : `version ${l.version}`),
     "handler.call": (l) => `${who(l)}'s handler is called: ${l.event} `
       + (l.tombstone ? `with the tombstone of ${short(l.key)}` : short(l.key)),
@@ -133,18 +134,18 @@ Study.words = (() => {
     "queue.add_rate_limited": (l) => `failure ${l.failures} of ${short(l.key)}: again in `
       + seconds(l.delay),
     "queue.forget": (l) => `the failures of ${short(l.key)} are forgotten`,
-    "queue.get": (l) => `${l.thread} takes ${short(l.key)}`,
+    "queue.get": (l) => `${thread(l)} takes ${short(l.key)}`,
     "queue.done": (l) => `${short(l.key)} is done` + (l.again ? ", and ready again: it was dirty" : ""),
-    "sync.start": (l) => `${l.thread} syncs ${short(l.key)}`,
+    "sync.start": (l) => `${thread(l)} syncs ${short(l.key)}`,
     "sync.end": (l) => l.error
       ? `the sync of ${short(l.key)} fails: ${cut(l.error)}`
       : `${short(l.key)} is synced` + (l.seconds ? ` in ${seconds(l.seconds)}` : ""),
     "event.recorded": (l) => `an event is recorded: ${l.reason}`,
     "study.object": (l) => `${short(l.key)} (${l.resource}) is ${(l.type || "").toLowerCase()} on the`
       + ` server, version ${l.version}`,
-    "study.held": (l) => `${l.thread} is held ${BOUNDARIES[l.boundary] || "at " + l.boundary}`,
-    "study.released": (l) => `${l.thread} goes on`,
-    "study.pace": (l) => ({ paused: "you pause", slow: "you choose slow motion" })[l.mode]
+    "study.held": (l) => `${thread(l)} is held ${BOUNDARIES[l.boundary] || "at " + l.boundary}`,
+    "study.released": (l) => `${thread(l)} goes on`,
+    "study.pace": (l) => l.message || ({ paused: "you pause", slow: "you choose slow motion" })[l.mode]
       || "you let it run",
     "study.action": (l) => l.message || l.action,
     "study.healed": (l) => `a fault has ended: ${(l.lifted || []).join(", ")}`,
@@ -162,5 +163,5 @@ Study.words = (() => {
     return how ? how(line) : line.hop + (line.key ? " " + short(line.key) : "");
   }
 
-  return { PARTS, SECTIONS, BOUNDARIES, tell, counted, status, seconds, short, request };
+  return { PARTS, SECTIONS, BOUNDARIES, tell, counted, isTooOld, status, seconds, short, request };
 })();
