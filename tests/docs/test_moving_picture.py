@@ -16,7 +16,7 @@ def test_the_picture_is_of_the_recording_that_the_page_plays() -> None:
     drawn = moving_picture.draw()
 
     assert moving_picture.PICTURE.read_text() == drawn, "run make tables"
-    assert "PUT deployments/foo-1" in drawn
+    assert "PUT deployments/web-1" in drawn
 
 
 def test_each_sentence_is_shown_once_in_its_turn_and_all_can_be_read_without_motion() -> None:
