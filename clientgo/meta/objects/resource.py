@@ -225,8 +225,11 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
         return ObjectDecodeError(kind, object_key(self), reason)
 
     def _metadata_over(self, plain: dict[str, Any]) -> dict[str, Any]:
-        """The metadata of ``plain``, which this object came from, with typed changes laid over."""
-        metadata: dict[str, Any] = dict(plain.get("metadata", {}))
+        """The metadata of ``plain``, which this object came from, with typed changes laid over.
+
+        ``plain`` belongs to the caller, so what is unchanged is not copied.
+        """
+        metadata: dict[str, Any] = plain.get("metadata", {})
         if self._raw is not None and self._has_header_of(self._raw):
             if not metadata.get("managedFields", True):
                 del metadata["managedFields"]

@@ -203,6 +203,7 @@ def _queue(options: argparse.Namespace) -> int:
     settings = Settings(options.seconds, options.rate, options.timeout)
     base = "RateLimitingQueue" if load.failures or load.delays else "Queue"
     try:
+        _check_directories(options.json, options.page)
         earlier = None if options.compare is None else _earlier(options.compare)
         yours = {place: load_function(place) for place in options.queue}
         standard = {base: bench.STANDARD[base]} if options.only else bench.STANDARD
@@ -239,6 +240,13 @@ def _queue(options: argparse.Namespace) -> int:
 def _rows(measured: QueueBench, count: int, options: argparse.Namespace) -> list[Row]:
     with Progress(f"{count} workers", _ROUNDS) as progress:
         return measured.rows(count, progress=progress.show, stop=options.stop.is_set)
+
+
+def _check_directories(*files: Path | None) -> None:
+    """Say before anything is measured that a result can't be written."""
+    for file in files:
+        if file is not None and not file.parent.is_dir():
+            raise UsageError(f"{file} can't be written: there is no directory {file.parent}")
 
 
 def _earlier(file: Path) -> dict[str, Any]:

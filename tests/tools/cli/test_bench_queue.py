@@ -105,6 +105,7 @@ def test_a_queue_that_hangs_is_given_up(bench: Bench, tmp_path: Path) -> None:
             "bench_queues:broken: the factory raised ConnectionError: no broker at localhost",
         ),
         (["--queue", "bench_queues:a_list"], "a_list: list has no method 'add' or 'put'"),
+        (["--page", "no/page.html"], "no/page.html can't be written: there is no directory no"),
         (["--compare", "missing.json"], "missing.json is no result of clientgo bench queue"),
     ],
 )
