@@ -3,7 +3,8 @@
 ``dist/`` gets the wheel and the source archive, an SBOM (CycloneDX) of an installation with all
 extras, and ``SHA256SUMS``. Before that, in this order:
 
-- the tag of the commit is the version, if it has one; a version that is no ``.dev`` needs it;
+- the tag of the commit is the version, if it has one; a version that is no ``.dev`` needs it, and a
+  date in the changelog;
 - the source archive has every file of the repository, and building it again gives the same bytes;
 - twine and check-wheel-contents accept both files;
 - a part of the tests passes in the unpacked source archive;
@@ -58,6 +59,7 @@ def main() -> int:
 def release(directory: Path) -> None:
     with step("version"):
         check_version(__version__, tags_of_commit(), changed_files())
+        check_changelog(__version__, (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
     with step("build, and build again from the source archive"):
         wheel, archive = build(directory)
     with step("contents"):
@@ -89,6 +91,13 @@ def check_version(version: str, tags: list[str], changed: list[str]) -> None:
         raise ReleaseError(f"version {version} needs its tag: git tag v{version}")
     if not releases:
         print(f"{version} has no tag: this is no release")
+
+
+def check_changelog(version: str, text: str) -> None:
+    """Raise :class:`ReleaseError` if a release has no date in the changelog."""
+    dated = re.search(rf"^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$", text, re.MULTILINE)
+    if ".dev" not in version and not dated:
+        raise ReleaseError(f"CHANGELOG.md has no line '## {version} - YYYY-MM-DD'")
 
 
 def tags_of_commit() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hack.release import ReleaseError, check_version
+from hack.release import ReleaseError, check_changelog, check_version
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,14 @@ def test_a_commit_that_is_no_release_of_its_version_is_refused(
 ) -> None:
     with pytest.raises(ReleaseError, match=said):
         check_version(version, tags, changed)
+
+
+def test_a_release_has_a_date_in_the_changelog() -> None:
+    check_changelog("0.2.0.dev0", "## Unreleased (0.2.0)\n")
+    check_changelog("0.2.0", "# Changelog\n\n## 0.2.0 - 2026-12-01\n")
+
+    with pytest.raises(ReleaseError, match=r"no line '## 0\.2\.0 - YYYY-MM-DD'"):
+        check_changelog("0.2.0", "## Unreleased (0.2.0)\n")
 
 
 def test_a_tagged_commit_is_a_release_and_a_commit_between_two_is_none(
