@@ -136,6 +136,12 @@ def required(dist: Distribution, extras: tuple[str, ...]) -> Iterator[Distributi
                 todo.append((found, tuple(requirement.extras)))
 
 
+def files_of(name: str) -> list[Path]:
+    """The files of a distribution of the development environment, with bytecode."""
+    found = distribution(name)
+    return [Path(str(found.locate_file(file))) for file in found.files or ()]
+
+
 def _run(*command: str, cwd: Path | None = None) -> None:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

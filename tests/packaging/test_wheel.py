@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from clientgo.api.core_v1 import ConfigMap
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
 from clientgo.testcluster.server import EmbeddedAPIServer
-from tests.packaging.installed import ROOT, Installed, build_wheel
+from tests.packaging.installed import ROOT, Installed, build_wheel, files_of
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +101,18 @@ print(sorted(early), sorted(re.match("[a-z0-9]+", text)[0] for text in needed))
 
     names = "['msgspec', 'pyyaml', 'urllib3']"
     assert done.stdout == f"[] {names}\n", done.stderr
+
+
+def test_a_bare_installation_takes_at_most_25_megabytes(wheel: Path) -> None:
+    """An estimate, a fifth below what docs/evidence/dependencies.md has measured."""
+    with zipfile.ZipFile(wheel) as files:
+        own = sum(2 * file.file_size for file in files.infolist())
+    packed = [file for name in ("msgspec", "pyyaml", "urllib3") for file in files_of(name)]
+    needed = sum(file.stat().st_size for file in packed if file.exists())
+
+    assert own > 5e6
+    assert needed > 1e6
+    assert own + needed < 20e6
 
 
 @pytest.mark.parametrize(
