@@ -226,7 +226,7 @@ with Session(foo_target(), Recording()) as session:
     done = extended["apiserver"].run("-c", program)
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["Foo foo-1 asks for 2 replicas now"]
+    assert done.stdout.splitlines() == ["you scale Foo foo-1 to 2 replicas"]
 
 
 def test_streams_need_their_extra_alone(plain: Installed, extended: dict[str, Installed]) -> None:
