@@ -54,6 +54,9 @@ class ShardMember(Generic[K]):
 
     ``on_acquired`` is called with shards that are owned from now on, in the thread of :meth:`run`:
     queue every key of them. ``on_released`` is called with those that are not owned any more.
+    ``before_work`` is called when shards were taken and no work has begun in them, as to wait for
+    what their last owner wrote; the Lease is not renewed meanwhile, so it may take
+    ``timing.request_timeout`` seconds at most.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class ShardMember(Generic[K]):
         *,
         on_acquired: Callable[[frozenset[int]], object],
         on_released: Callable[[frozenset[int]], object] = lambda _shards: None,
+        before_work: Callable[[], object] = lambda: None,
         identity: str = "",
         name: str = "shards",
         timing: Timing = USUAL_TIMING,
@@ -73,6 +77,7 @@ class ShardMember(Generic[K]):
         self._leases = leases
         self._on_acquired = on_acquired
         self._on_released = on_released
+        self._before_work = before_work
         self._name = name
         self._timing = timing
         self._clock = clock
@@ -200,8 +205,11 @@ class ShardMember(Generic[K]):
         if idle or claimed:
             self._write(group, holders, idle, claimed)
         # Those that were to be given up a moment ago are listed again too: keys were dropped.
-        self._gained = claimed | (kept - self.ownership.owned)
-        self.ownership.grant(self._gained)
+        gained = claimed | (kept - self.ownership.owned)
+        if gained:
+            self._before_work()
+        self.ownership.grant(gained)
+        self._gained = gained
         self._remove_dead(group)
         if leaving and not self.ownership.held() and not self.ownership.busy():
             self._leases.remove(me)
@@ -303,6 +311,7 @@ def shard_member(
     *,
     on_acquired: Callable[[frozenset[int]], object],
     on_released: Callable[[frozenset[int]], object] = lambda _shards: None,
+    before_work: Callable[[], object] = lambda: None,
     identity: str = "",
     timing: Timing = USUAL_TIMING,
     clock: Clock = REAL_CLOCK,
@@ -317,6 +326,7 @@ def shard_member(
         ownership,
         on_acquired=on_acquired,
         on_released=on_released,
+        before_work=before_work,
         identity=identity,
         name=name,
         timing=timing,

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -83,6 +84,46 @@ def test_a_new_leader_sees_what_the_last_one_wrote(make_world: Callable[..., Wor
         assert follows.elected.wait(PATIENCE)
         eventually(lambda: second.seen)
     assert second.seen == [1]
+    assert len(world.client.resource(Part).namespace("default").list().items) == 1
+
+
+def test_a_new_owner_of_a_shard_sees_what_the_last_one_wrote(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-LE-12: before any run in the shard, also one that an edit asks for."""
+    world = make_world(gadget(), real_time=True)
+    config = RestConfig(server=world.server.url, qps=-1)
+    makers, managers, asked, shards = [], [], [], []
+    for _ in range(2):
+        asked.append(RecordingTransport(HTTPTransport(config)))
+        makers.append(Maker())
+        managers.append(
+            Manager(
+                Client(config, transport=asked[-1]),
+                metrics="0",
+                leader_election=replace(ELECTION, retry=0.1, shards=2),
+            )
+        )
+        controller = managers[-1].controller(Gadget).owns(Part).build(makers[-1])
+        ownership = controller.services.ownership
+        assert ownership is not None
+        shards.append(ownership)
+    with managers[0], managers[1]:
+        eventually(lambda: [len(each.owned) for each in shards] == [1, 1])
+        owner = next(n for n in range(2) if shards[n].owns(ObjectName("default", "a")))
+        heir = 1 - owner
+        eventually(lambda: makers[owner].seen)
+        before = len(makers[heir].seen)
+        with frozen(world):
+            world.patch(gadget(), {"spec": {"size": 2}})
+            assert makers[owner].made.wait(PATIENCE)
+            asked[heir].clear()
+            managers[owner].stop()
+            asked[heir].wait_for(lambda actions: any(map(lists_parts, actions)))
+            world.patch(gadget(), {"metadata": {"labels": {"edited": "now"}}})
+            assert len(makers[heir].seen) == before
+        eventually(lambda: len(makers[heir].seen) > before)
+    assert set(makers[heir].seen[before:]) == {1}
     assert len(world.client.resource(Part).namespace("default").list().items) == 1
 
 

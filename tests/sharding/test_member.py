@@ -32,6 +32,27 @@ def test_a_single_member_owns_all_shards(shared: SharedLeases, clock: FakeClock)
     assert a.acquired == [ALL]
 
 
+def test_before_work_begins_in_a_shard_it_is_taken_and_not_owned(
+    shared: SharedLeases, clock: FakeClock
+) -> None:
+    a, answers = Replica("a", shared, clock), iter([OSError("no answer"), None])
+    seen: list[tuple[frozenset[int], list[str]]] = []
+
+    def wait() -> None:
+        seen.append((a.owned, list(a.leases.writes)))
+        if error := next(answers):
+            raise error
+
+    a.member._before_work = wait
+    a.member.step()
+    assert a.owned == frozenset(), "it is asked again"
+    assert a.acquired == []
+    a.member.step()
+    assert [owned for owned, _ in seen] == [frozenset(), frozenset()]
+    assert seen[0][1][-1] == "write"
+    assert a.acquired == [ALL]
+
+
 def test_a_new_member_gets_its_share(shared: SharedLeases, clock: FakeClock) -> None:
     a, b = Replica("a", shared, clock), Replica("b", shared, clock)
     settle(clock, a)

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import difflib
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from clientgo.client import Client
 from clientgo.meta import APIResource, GroupVersion, NotFoundError
+from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.controller import Controller, ControllerHealth
 from clientgo.operator.controller.declaration import ControllerConfig, Declaration, changed_config
@@ -168,3 +170,13 @@ class ManagerHealth:
                     f"{health.name}: all workers are in runs that go on for ten times the "
                     "reconcile_timeout; these do not look at ctx.cancelled"
                 )
+
+
+def catch_up(controllers: Iterable[Controller[Any]], timeout: float, stop: threading.Event) -> None:
+    """Wait until the caches of what controllers write have what the API server has now.
+
+    So many real seconds for all together, and not beyond ``stop``; see ``catching_up.py``.
+    """
+    deadline = time.monotonic() + timeout
+    for cache in set[KindCache]().union(*(each.written_caches() for each in controllers)):
+        cache.catch_up(deadline, stop)

@@ -1,20 +1,29 @@
 """A manager's share of the work, where all replicas work and share the objects.
 
 Promises that a process runs only objects of its own shards, that a shard is given up when its runs
-have ended, and that nothing is written once the Lease of this process has ended.
+have ended, and that nothing is written once the Lease of this process has ended. No run begins with
+an older state than the last owner of its shard wrote; a warning says so where the API server does
+not answer in time.
 """
 
 from __future__ import annotations
 
-import threading
+import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
+from clientgo.operator.cache.catching_up import LONGEST_WAIT
 from clientgo.operator.controller import Controller
 from clientgo.operator.manager.config import LeaderElection
+from clientgo.operator.manager.life_cycle import within
+from clientgo.operator.manager.registry import catch_up
 from clientgo.sharding import Ownership, ShardMember, shard_member
 from clientgo.util.clock import Clock
-from clientgo.util.process import SupervisedThread, join_threads
+from clientgo.util.process import SupervisedThread, deadline_after, join_threads
+from clientgo.util.wait import StopEvent, call_when_set
+
+_log = logging.getLogger("clientgo.operator.manager")
 
 
 class SharedWork:
@@ -29,17 +38,20 @@ class SharedWork:
     ) -> None:
         self.ownership: Ownership[Any] = Ownership(settings.shards, clock=clock)
         self._controllers = controllers
-        self._stop = threading.Event()
+        self._stop = StopEvent()
         self._thread: SupervisedThread | None = None
+        timing = settings.timing()
+        self._longest_wait = min(LONGEST_WAIT, timing.request_timeout)
         self._member: ShardMember[Any] = shard_member(
             cluster,
             settings.namespace,
             settings.id,
             self.ownership,
+            before_work=self._catch_up,
             on_acquired=self._acquired,
             on_released=self._released,
             identity=settings.identity,
-            timing=settings.timing(),
+            timing=timing,
             clock=clock,
         )
 
@@ -60,6 +72,21 @@ class SharedWork:
         """Give up all shards; return the names of threads that are still alive."""
         self._stop.set()
         return [] if self._thread is None else join_threads([self._thread], timeout)
+
+    def _catch_up(self) -> None:
+        """Wait until the caches have what the last owners of the shards have written."""
+        stop, timeout = StopEvent(), self._longest_wait
+        registration = call_when_set(self._stop, stop.set)
+        wait = partial(catch_up, self._controllers(), timeout, stop)
+        is_late = within(deadline_after(timeout), "shards-catch-up", wait)
+        registration.cancel()
+        stop.set()
+        if is_late:
+            _log.warning(
+                "runs may begin with an older state than the last owner of their shard wrote: no "
+                "answer of the API server within %g s",
+                timeout,
+            )
 
     def _acquired(self, shards: frozenset[int]) -> None:
         for controller in self._controllers():

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.client import Client
 from clientgo.operator.cache.catching_up import LONGEST_WAIT
-from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.client.events import EventPublisher
 from clientgo.operator.controller import Controller
@@ -26,7 +25,7 @@ from clientgo.operator.manager.cluster import Cluster
 from clientgo.operator.manager.config import ManagerConfig
 from clientgo.operator.manager.leader import Leader
 from clientgo.operator.manager.life_cycle import RunnableGroup, within
-from clientgo.operator.manager.registry import ControllerRegistry, ManagerHealth
+from clientgo.operator.manager.registry import ControllerRegistry, ManagerHealth, catch_up
 from clientgo.operator.manager.servers import Servers
 from clientgo.operator.metrics import BeforeScrape
 from clientgo.util.process import deadline_after, time_left
@@ -160,9 +159,7 @@ class Stages:
             _start_sources([each for each in led if not each.config.warmup], stop)
         except CancelledError:
             return
-        deadline = time.monotonic() + LONGEST_WAIT
-        for cache in set[KindCache]().union(*(each.written_caches() for each in led)):
-            cache.catch_up(deadline, stop)
+        catch_up(led, LONGEST_WAIT, stop)
         for controller in led:
             controller.start_workers()
         self.leading.start()
