@@ -69,8 +69,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     if uri.startswith(EVIDENCE):
         page.meta["search"] = {"exclude": True}
         return without_sources(markdown, f"docs/{uri}")
-    if uri == lessons.PAGE:
-        markdown = lessons.with_lessons(markdown)
+    markdown = lessons.with_lessons(markdown, uri)
     if uri.startswith("source/"):
         path = uri.removeprefix("source/").removesuffix(".md")
         return for_the_site(markdown, path) if path.endswith(".md") else markdown

@@ -40,7 +40,15 @@ def lesson_files(config: MkDocsConfig) -> list[File]:
     return [File.generated(config, uri, content=text) for uri, text in lesson_pages().items()]
 
 
-def with_lessons(markdown: str) -> str:
-    """Return the text of the page of all lessons, with their list."""
-    items = [f"1. [{one.title}]({one.name}/index.html)<br>{one.sentence}" for one in LESSONS]
-    return markdown.replace(_PLACE, "\n".join(items))
+def with_lessons(markdown: str, uri: str) -> str:
+    """Return the text of a page with its lessons: a concept begins with them."""
+    if uri == PAGE:
+        items = [f"1. [{one.title}]({one.name}/index.html)<br>{one.sentence}" for one in LESSONS]
+        return markdown.replace(_PLACE, "\n".join(items))
+    links = [
+        f"[{one.title}](../learn/{one.name}/index.html)"
+        for one in LESSONS
+        if f"{one.concept[0]}.md" == uri
+    ]
+    title, _, rest = markdown.partition("\n")
+    return f"{title}\n\n**Play it.** {' · '.join(links)}\n{rest}" if links else markdown

@@ -123,23 +123,36 @@ class Stage:
             objects.delete_collection()
         self._mark("run", run=self._number)
 
-    def prepare(self, *foos: str) -> None:
-        """Begin with these Foos, their Deployments, and a controller that has nothing to do."""
-        self.start_controller()
-        self.settle()
-        for name in foos:
-            self.hold()
-            self.create_foo(name)
-            # As the first sync would write it, so that there is no conflict to explain.
-            status = {"status": {"availableReplicas": 0}}
-            written = self._foos().patch(name, status, subresource="status")
-            version = str(written.metadata.resource_version)
-            self.let_until(
-                "index.update", "watch.read", "fifo.take", through="Foo", version=version
-            )
-            self.release()
-            self.settle()
+    def prepare(self, first: str, *others: str) -> None:
+        """Begin with these Foos, their Deployments, and a controller that has nothing to do.
+
+        The first one comes with the list, the others by the watch. All threads are held.
+        """
+        self._create_synced(first)
         self.hold()
+        self.start_controller()
+        self.let_until("watch.event", "watch.read", through="Deployment", type="BOOKMARK")
+        self.let("fifo.take", "Deployment")  # of an empty list
+        self.let_until("queue.add", "watch.read", "fifo.take", through="Foo", key=key(first))
+        self._sync_with_child(first)
+        for name in others:
+            self._create_synced(name)
+            self.let_until(
+                "queue.add", "watch.read", "fifo.take", through="Foo", key=key(name), count=2
+            )
+            self._sync_with_child(name)
+        self.settle()
+
+    def _create_synced(self, foo: str) -> None:
+        """Create a Foo with the status that its sync would write, so that there is no conflict."""
+        self.create_foo(foo)
+        self._foos().patch(foo, {"status": {"availableReplicas": 0}}, subresource="status")
+
+    def _sync_with_child(self, foo: str) -> None:
+        """Let a sync create a Deployment, and another one follow its event."""
+        self.sync_next()
+        self.let_until("queue.add", "watch.read", "fifo.take", through="Deployment", key=key(foo))
+        self.sync_next()
 
     def begin(self) -> None:
         """End the preparation."""
