@@ -233,7 +233,7 @@ class FooActions:
             f"the next {_FAILING_SYNCS} updates of Deployment {foo.deployment}",
             do,
             fault=f"refuse {foo.deployment}",
-            shown=f"updates of {foo.deployment} refused",
+            shown=f"refuses {foo.deployment}",
             strikes=refused,
         )
 

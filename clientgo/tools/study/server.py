@@ -189,7 +189,8 @@ class PageServer:
             asked = json.loads(request.body)
             return _json(200, self._do(session, request.rest, asked))
         except ActionError as error:
-            return _json(409, {"message": str(error)})
+            # No failed request: a browser would write it to the console.
+            return _json(200, {"message": str(error), "refused": True})
         except (KeyError, TypeError, ValueError) as error:
             return _json(400, {"message": f"this can't be done: {error}"})
 

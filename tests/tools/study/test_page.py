@@ -363,7 +363,7 @@ def test_each_button_does_what_it_says(browser: Any, live: Session) -> None:
             page.wait_for_function("!document.querySelector('[data-action]:disabled')")
             with page.expect_response(lambda answer: answer.url.endswith("/act")) as answered:
                 page.click(f"[data-action={action.name}]")
-            assert answered.value.ok, f"{action.name}: {answered.value.text()}"
+            assert "refused" not in answered.value.json(), action.name
             page.wait_for_function(
                 "name => Study.current.lines.some((one) => one.action === name)", arg=action.name
             )
@@ -430,7 +430,7 @@ def test_a_page_whose_program_ends_says_so_and_comes_back_on_its_port(
         assert box[at] < middle < box[at] + box[size]
     assert "The program has ended" in page.inner_text("#gone")
     port = urlsplit(url).port
-    assert f"clientgo study --port {port}" in page.inner_text("#gone")
+    assert f"Start it again with --port {port}," in page.inner_text("#gone")
     assert page.is_disabled("[data-action=scale]")
     assert page.is_disabled("#pause")
 
@@ -444,6 +444,18 @@ def test_a_page_whose_program_ends_says_so_and_comes_back_on_its_port(
         page.wait_for_selector("#name:text-is('again')")
         assert len(problems) <= 1, problems
     made.close()
+
+
+def test_an_action_that_is_not_possible_says_why(browser: Any, live: Session) -> None:
+    with served(live) as url, opened(browser, url) as page:  # and the console says nothing
+        page.wait_for_selector(".pill.cached")
+        page.click("[data-action=delete]")
+        page.wait_for_function("Study.current.lines.some((one) => one.type === 'DELETED')")
+
+        page.click("[data-action=scale]")
+
+        page.wait_for_selector("#toast.error")
+        assert page.inner_text("#toast") == "there is no Foo; create one first"
 
 
 def test_a_message_is_beside_the_name_and_covers_nothing(browser: Any, live: Session) -> None:

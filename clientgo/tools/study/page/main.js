@@ -128,7 +128,7 @@
       const answer = await fetch(path, { method: "POST", body: JSON.stringify(body || {}),
         headers: { "Content-Type": "application/json" } });
       const found = await answer.json();
-      if (found.message) say(found.message, !answer.ok);
+      if (found.message) say(found.message, !answer.ok || found.refused);
       return answer.ok;
     } catch {
       say("the program does not answer", true);
@@ -245,7 +245,7 @@
   function end(text) {
     gone = text[0].toLowerCase() + text.slice(1);
     by("gone-title").textContent = text + ".";
-    by("gone-command").textContent = `clientgo study --port ${location.port}`;
+    by("gone-option").textContent = `--port ${location.port}`;
     by("gone").hidden = false;
     document.body.classList.add("gone");
     by("explain").classList.remove("filled");

@@ -58,7 +58,7 @@ Study.words = (() => {
   const short = (key) => (key || "").replace(/^default\//, "");
 
   const DELTAS = { Added: "added", Updated: "updated", Deleted: "deleted", Replaced: "replaced",
-    Sync: "sync" };
+    Sync: "a resync of" };
 
   /* A request as RBAC names it: the verb, the plural, the name. */
   function request({ method, path }) {
@@ -153,9 +153,10 @@ Study.words = (() => {
 
   /* The answer to "how many syncs follow?". */
   function counted(c) {
-    const syncs = `${c.syncs} sync${c.syncs === 1 ? "" : "s"}` + (c.failed ? ` (${c.failed} failed)` : "");
-    return `${c.edits} edits → ${c.events} events → ${c.adds} adds: ${c.fresh} new, `
-      + `${c.ready} merged while ready, ${c.processing} merged while processed → ${syncs}`;
+    const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+    return `${many(c.edits, "edit")} → ${many(c.events, "event")} → ${many(c.adds, "add")}: ${c.fresh} new, `
+      + `${c.ready} merged while ready, ${c.processing} merged while processed → ${many(c.syncs, "sync")}`
+      + (c.failed ? ` (${c.failed} failed)` : "");
   }
 
   function tell(line) {
