@@ -123,11 +123,17 @@ def block(result: Mapping[str, Any], with_go: Mapping[str, Any] | None = None) -
 def _made_by(result: Mapping[str, Any]) -> str:
     machine, versions = result["machine"], result["versions"]
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return (
+    text = (
         f"{machine['processor']}, {machine['processors']} processors, {machine['system']}, "
         f"{machine['python']}; {packages}. Commit {result['commit']}, {result['date']}, load "
         f"{result['load']} at the end."
     )
+    if result["load"] > 2 * machine["processors"]:
+        text += (
+            " Other work ran on the machine: ratios and processor time say what they should, rates "
+            "and times of single events are those of a busy machine."
+        )
+    return text
 
 
 def _clients(figures: Sequence[Figure]) -> Iterator[str]:

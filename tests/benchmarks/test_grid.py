@@ -100,6 +100,13 @@ def test_a_plot_over_workers_has_a_line_for_each_implementation(tmp_path: Path) 
     assert len(list(root.iter("{http://www.w3.org/2000/svg}polyline"))) == 2
 
 
+def test_the_page_says_that_the_machine_was_busy() -> None:
+    quiet = {**result(FIGURE), **RUN}
+
+    assert "Other work ran" not in page.block(quiet)
+    assert "Other work ran on the machine" in page.block({**quiet, "load": 4.5})
+
+
 def test_the_page_says_which_targets_are_missed() -> None:
     peer = replace(FIGURE, implementation="queue.Queue", value=40.0, is_peer=True)
     met = replace(FIGURE, ratios={"queue.Queue": 3.5})
