@@ -112,6 +112,6 @@ constraints: $(VENV)/.release ## write constraints.txt, and the same for new pro
 release: $(VENV)/.release ## build and check a release in dist/: about 4 minutes; publishes nothing
 	$(BIN)/python -m hack.release
 
-clean: ## remove .venv and every cache
-	rm -rf site $(VENV) .venv-matrix .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+clean: ## remove .venv, site, dist and every cache
+	rm -rf site dist $(VENV) .venv-matrix .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -103,3 +104,24 @@ def test_an_editable_installation_puts_the_directory_on_the_path(tmp_path: Path)
     with zipfile.ZipFile(wheel) as files:
         [path] = [name for name in files.namelist() if name.endswith(".pth")]
         assert files.read(path).decode().strip() == str(tmp_path / "project")
+
+
+def test_elsewhere_the_makefile_asks_where_clientgo_is_and_installs_it_from_there(
+    tmp_path: Path,
+) -> None:
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    (tmp_path / "Makefile").write_text(project_files("demo", "demo", "example.com")["Makefile"])
+    (tmp_path / "pyproject.toml").write_text("")
+
+    def planned(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = ["make", "--dry-run", "test", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert "say where clientgo is: make CLIENTGO=/path/to/clientgo-....whl" in planned().stderr
+    repository = "git+https://git.example.com/clientgo.git@main"
+    assert f"operator] @ {repository}' -e" in planned(f"CLIENTGO={repository}").stdout
+    (tmp_path / "wheels").mkdir()
+    wheel = tmp_path / "wheels" / "clientgo-0.2.0-py3-none-any.whl"
+    wheel.touch()
+    assert f"operator] @ {wheel.as_uri()}' -e" in planned().stdout
