@@ -34,7 +34,7 @@ try:
     names = [getattr(package, name) for name in getattr(package, "__all__", ())]
 except ModuleNotFoundError:
     sys.exit()
-if not names:
+if not names and hasattr(package, "__path__"):
     sys.exit()
 print(time.process_time() - started, resident() - before)
 """
