@@ -60,6 +60,8 @@ class Figure:
     most: float
     ratios: dict[str, float] = field(default_factory=dict)
     """How many times as good as each peer: as fast, or as small."""
+    cpu_ratios: dict[str, float] = field(default_factory=dict)
+    """The same by processor time, where that was measured."""
     smaller_is_better: bool = False
     is_peer: bool = False
     """Not ours: it is not reported when it has become slower."""
@@ -108,7 +110,8 @@ class Grid:
         for name, seconds in found.seconds.items():
             rates = [count / each for each in seconds]
             ratios = {} if name in peers else {peer: found.ratio(name, peer) for peer in peers}
-            measured = (statistics.median(rates), min(rates), max(rates), ratios)
+            by_cpu = {peer: found.cpu_ratio(name, peer) for peer in ratios}
+            measured = (statistics.median(rates), min(rates), max(rates), ratios, by_cpu)
             cell = (layer, operation, size, workers, name, unit)
             self.add(Figure(*cell, *measured, is_peer=name in peers))
         return found

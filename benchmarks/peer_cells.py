@@ -51,7 +51,7 @@ def measure(grid: Grid) -> None:
         with bench.recorded_server(count, many, "managed foo") as url:
             found = _rounds(grid, commands, url, many, rounds)
     _add_rate(grid, found, many)
-    _add(grid, found, many)
+    _add_figures(grid, found, ("memory of this process", "MB"), many, "megabytes", 1.0)
 
 
 def _rounds(
@@ -125,15 +125,12 @@ def _run(command: list[str], timeout: float) -> str:
 
 def _add_start(grid: Grid, found: Found) -> None:
     _add_figures(grid, found, ("start to the first event", "ms"), 0, "seconds", 1e3)
+    _add_figures(grid, found, ("start by processor time", "ms"), 0, "cpu", 1e3)
 
 
 def _add_rate(grid: Grid, found: Found, events: int) -> None:
     _add_figures(grid, found, ("watch in a process of its own", "events/s"), events, "seconds")
-
-
-def _add(grid: Grid, found: Found, events: int) -> None:
     _add_figures(grid, found, ("the same by processor time", "events/s"), events, "cpu")
-    _add_figures(grid, found, ("memory of this process", "MB"), events, "megabytes", 1.0)
 
 
 def _add_figures(

@@ -9,7 +9,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +27,8 @@ class Comparison:
     count: int
     """Things (items, events, objects) that one round handles."""
     seconds: Mapping[str, list[float]]
+    cpu: Mapping[str, list[float]] = field(default_factory=dict)
+    """The processor time of this process for each side, with what its side does besides."""
 
     def rate(self, side: str) -> float:
         """Return the median of a side's things a second."""
@@ -35,6 +37,11 @@ class Comparison:
     def ratio(self, side: str, peer: str) -> float:
         """Return how often a side is as fast as a peer: the median of the rounds' ratios."""
         return statistics.median(self.ratios(side, peer))
+
+    def cpu_ratio(self, side: str, peer: str) -> float:
+        """Return the same by processor time: what other work on the machine does not change."""
+        pairs = zip(self.cpu[peer], self.cpu[side], strict=True)
+        return statistics.median(theirs / max(ours, 1e-9) for theirs, ours in pairs)
 
     def ratios(self, side: str, peer: str) -> list[float]:
         """Return the ratio of each round."""
@@ -57,6 +64,7 @@ def compare(
     each side and ends everything; then the result has no meaning.
     """
     seconds: dict[str, list[float]] = {name: [] for name in sides}
+    cpu: dict[str, list[float]] = {name: [] for name in sides}
     started = time.perf_counter()
     for number in range(rounds):
         if stop():
@@ -67,9 +75,11 @@ def compare(
             if stop():
                 break
             gc.collect()
+            before = time.process_time()
             seconds[name].append(side())
+            cpu[name].append(time.process_time() - before)
         progress(number + 1, rounds)
-    return Comparison(count, seconds)
+    return Comparison(count, seconds, cpu)
 
 
 def machine() -> dict[str, Any]:
