@@ -31,6 +31,7 @@ def test_a_wrong_answer_fails_with_the_sentence_that_helps(
 
     assert not outcome.passed, report
     assert answer.help in report, report
+    assert len(report.splitlines()) < 90, "nobody reads on"
 
 
 def test_each_exercise_has_five_wrong_answers_or_more() -> None:

@@ -60,6 +60,13 @@ _ACT_IN_THE_HANDLER = (
     ),
     WrongAnswer(
         2,
+        "one-argument-for-an-update",
+        _HANDLERS,
+        "on_add=enqueue, on_update=enqueue",
+        "on_update the old and the new one",
+    ),
+    WrongAnswer(
+        2,
         "a-loop-in-the-sync",
         _SYNC,
         "    while True:\n        try:\n            return _once(lab, key)\n"

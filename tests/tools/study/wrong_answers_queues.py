@@ -100,6 +100,13 @@ _POISON_KEY = (
     ),
     WrongAnswer(
         8,
+        "gives-the-key-back",
+        _PROCESS,
+        _PROCESS + "    queue.done(key)\n",
+        "queue.done is called around your function",
+    ),
+    WrongAnswer(
+        8,
         "always-forgets",
         _PROCESS,
         "    queue.forget(key)\n" + _PROCESS,

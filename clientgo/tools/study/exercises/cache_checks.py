@@ -47,7 +47,9 @@ def act_in_the_handler(module: Any) -> Outcome:
         findings = [
             Finding("a handler is called for the new Foo", True, was_called,
                     "Call lab.informer.add_event_handler in connect."),
-            Finding("no handler raises", [], it.handler_errors()),
+            Finding("no handler raises", [], it.handler_errors(),
+                    "on_add gets the object, on_update the old and the new one. A handler that "
+                    "only enqueues the key has nothing that can fail."),
             Finding("writes by handlers", 0, written_before,
                     "A handler that writes has no second try. It only enqueues the key."),
             Finding("the handler enqueues the key of an edited Foo", True, bool(updated),

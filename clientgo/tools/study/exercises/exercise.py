@@ -26,6 +26,9 @@ LIMIT: Final = 2.5
 """Seconds that a check may take. A check waits for no timer, so only a file that blocks takes
 longer."""
 
+MOST_HOPS: Final = 40
+"""Hops of a report: what repeats itself need not be read twice."""
+
 
 class ExerciseError(CopyableError):
     """The learner's file cannot be run."""
@@ -102,7 +105,9 @@ class Exercise:
         if outcome.passed:
             return "\n".join([*lines, "", "Passed."])
         if outcome.hops:
-            lines += ["", "What happened, hop by hop:", "", by_key(outcome.hops)]
+            shown, rest = outcome.hops[:MOST_HOPS], outcome.hops[MOST_HOPS:]
+            lines += ["", "What happened, hop by hop:", "", by_key(shown)]
+            lines += [f"... and {len(rest)} more hops"] if rest else []
         lines += ["", f"Look at {self.look}.", f"A hint: clientgo study hint {self.number}"]
         return "\n".join(lines)
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from clientgo.cache import (
     DoneChecker,
     HandlerFuncs,
+    Indexer,
     IndexFunc,
     Lister,
     ResourceEventHandler,
@@ -87,6 +88,11 @@ class LabInformer(SharedIndexInformer[Foo]):
         self.was_asked.set()
         return super().has_synced_checker()
 
+    @property
+    def stored(self) -> Indexer[Foo]:
+        """The cache, for reads that are not the learner's: they are no hops."""
+        return self._store
+
     registered: Sequence[ResourceEventHandler[Foo]] = ()
     was_asked: threading.Event
     """Set when a caller wants to know whether the informer has synced."""
@@ -137,11 +143,18 @@ class Lab:
 
     def update(self, changed: Foo) -> None:
         """Update a Foo: if anything changes, the cache has it and the key is enqueued."""
-        cached = self.foos.namespace(changed.metadata.namespace or "").get(changed.metadata.name)
+        cached = self.cached(str(ObjectName.of(changed)))
         self.clock.step(1.0)
         if (changed.spec, changed.status) != (cached.spec, cached.status):
             self.informer.indexer.update(changed)
             self.queue.add(ObjectName.of(changed))
+
+    def cached(self, key: str) -> Foo:
+        """Return what the cache has under a key; no hop of the learner's."""
+        found = self.informer.stored.get_by_key(key)
+        if found is None:
+            raise LookupError(f"the cache has no {key}")
+        return found
 
     def taken(self) -> list[object]:
         """Take what is listed in the queue."""

@@ -116,11 +116,11 @@ def status_loop(module: Any) -> Outcome:
     with lab() as it:
         it.informer.indexer.add(foo("a", replicas=3))
         first = _syncs(it, sync)
-        cached = it.foos.namespace("default").get("a")
+        cached = it.cached(KEY)
         it.update(Foo(metadata=cached.metadata, spec=foo("a", replicas=5).spec,
                       status=cached.status))  # fmt: skip
         second = _syncs(it, sync)
-        status = it.foos.namespace("default").get("a").status
+        status = it.cached(KEY).status
     loops = (
         "A value that differs each time makes each write an event, and each event a sync. Write "
         "only if something that matters has changed, or leave the time out."
@@ -146,7 +146,7 @@ def _syncs(it: Lab, sync: Any) -> int:
     def counted(key: ObjectName) -> None:
         nonlocal count
         count += 1
-        cached = it.foos.namespace(key.namespace).get(key.name)
+        cached = it.cached(str(key))
         before, version = repr(cached.status), cached.metadata.resource_version
         sync(it, key)
         if repr(cached.status) != before:

@@ -210,8 +210,15 @@ def poison_key(module: Any) -> Outcome:
         )
         queue.add("default/poison")
         queue.add("default/good")
+        given_back: list[str] = []
+
+        def handle(key: str) -> None:
+            process(queue, key, sync)
+            if not queue.statistics().processing:
+                given_back.append(key)
+
         try:
-            _one_worker(queue, clock, lambda key: process(queue, key, sync))
+            _one_worker(queue, clock, handle)
         except _GaveUpError:
             synced.append("(the worker was busy with default/poison)")
         except Exception as error:  # noqa: BLE001 - the learner's code may raise anything
@@ -238,6 +245,13 @@ def poison_key(module: Any) -> Outcome:
                 "and add_after always waits as long as you say.",
             ),
             Finding("your DELAYS", delays, waited, _about_delays(delays, waited)),
+            Finding(
+                "keys that your process has given back itself",
+                [],
+                [*dict.fromkeys(given_back)],
+                "queue.done is called around your function: a key that is given back earlier can "
+                "be taken by another worker while you still process it.",
+            ),
             Finding(
                 "its failures are forgotten when it has succeeded",
                 0,
