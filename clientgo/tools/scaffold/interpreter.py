@@ -28,7 +28,7 @@ def local_makefile() -> str:
     lines = ["# How this machine runs the project; written by clientgo operator init."]
     if url := clientgo_url():
         lines.append(f"CLIENTGO ?= {url}")
-    if all(find_spec(name) for name in _NEEDED):
+    if _is_used():
         lines.append(f"PYTHON ?= {sys.executable}")
         if not _finds_by_itself(source):
             lines.append(f"export PYTHONPATH := {source}:$(PYTHONPATH)")
@@ -56,8 +56,12 @@ def clientgo_url() -> str:
 def types_hint() -> str:
     """Say how type checkers see the types of this clientgo; empty if they do.
 
+    Empty, too, if a new project does not use this interpreter.
+
     They look into the directories of an interpreter's path, and follow no import hook.
     """
+    if not _is_used():
+        return ""
     source = Path(clientgo.__file__).resolve().parents[1]
     directories = _printed_by_a_new_interpreter("import sys; print(*sys.path, sep='\\n')")
     if source in {Path(line).resolve() for line in directories.splitlines() if line}:
@@ -66,6 +70,11 @@ def types_hint() -> str:
         "type checkers and editors do not see the types of this clientgo; they do after: "
         f"{sys.executable} -m pip install -e {source}"
     )
+
+
+def _is_used() -> bool:
+    """Return True if a new project uses this interpreter, and makes no environment."""
+    return all(find_spec(name) for name in _NEEDED)
 
 
 def _finds_by_itself(source: Path) -> bool:

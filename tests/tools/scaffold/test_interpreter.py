@@ -42,6 +42,8 @@ def test_without_what_tests_need_an_environment_is_made_with_this_clientgo(
     monkeypatch.setattr(interpreter, "find_spec", lambda name: None)
 
     assert local_makefile().splitlines()[1:] == [f"CLIENTGO ?= {SOURCE.as_uri()}"]
+    monkeypatch.setattr(interpreter, "_printed_by_a_new_interpreter", lambda code: "/elsewhere")
+    assert types_hint() == ""  # it would be about an interpreter that the project does not use
 
 
 @pytest.mark.parametrize(
