@@ -60,6 +60,7 @@ _PROJECT: Final[Mapping[str, str]] = {
     "constraints.txt": "constraints.txt",
     ".dockerignore": "dockerignore",
     ".gitignore": "gitignore",
+    ".gitattributes": "gitattributes",
     "README.md": "README.md",
     "{package}/__init__.py": "package.py",
     "{package}/__main__.py": "dunder_main.py",

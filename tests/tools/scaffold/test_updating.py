@@ -66,6 +66,9 @@ def test_what_is_new_is_added_and_what_was_edited_stays(
     assert _OLD_TARGET not in text
     assert text.endswith("\nmine: ## a target of the project\n")
     assert "review it: git diff" in capsys.readouterr().out
+    shown = _git("diff")
+    assert f"-{_OLD_TARGET}" in shown
+    assert '"Makefile":' not in shown  # the record has long lines that are no help to a reader
     assert "\n+# make run ONCE=1" in _git("diff")
 
 
