@@ -1,7 +1,7 @@
 """Print values as the Kubernetes API server prints them.
 
-Promises: `quote`, `number` and `compact_json` return what Go's ``strconv.Quote``, ``%v`` of a
-number and ``json.Marshal`` return.
+Promises: `quote`, `plain`, `number` and `compact_json` return what Go's ``strconv.Quote``, ``%v``
+of JSON values and of a number, and ``json.Marshal`` return.
 
 Does not promise: Go's idea of a printable character. It is that of Python.
 """
@@ -60,6 +60,19 @@ def number(value: float) -> str:
         return f"{shortest:f}"
     mantissa = f"{shortest.scaleb(-exponent):f}"
     return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02}"
+
+
+def plain(value: Any) -> str:
+    """Return JSON values as Go's ``%v`` prints them: ``map[image:i ports:[80]]``."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{plain(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list | tuple):
+        return f"[{' '.join(map(plain, value))}]"
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else number(value)
 
 
 def compact_json(value: Any, *, sort_keys: bool = True) -> str:

@@ -64,6 +64,27 @@ def test_patches_that_make_no_sense_are_refused(patch: Any, error: type[Exceptio
         apply_strategic_merge_patch({"items": [{"name": "a"}], "unknown": {}}, patch, TREE)
 
 
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        (
+            {"items": [{"value": 1.0, "tags": ["a", None], "b": {"c": True}}]},
+            "map: map[b:map[c:true] tags:[a <nil>] value:1] does not contain declared merge key: "
+            "name",
+        ),
+        (
+            {"items": ["a"]},
+            "list element types are not identical: [[map[name:a]] [a]]",
+        ),
+    ],
+)
+def test_refusals_show_values_as_go_does(patch: Any, message: str) -> None:
+    with pytest.raises(InapplicablePatchError) as refusal:
+        apply_strategic_merge_patch({"items": [{"name": "a"}]}, patch, TREE)
+
+    assert str(refusal.value) == message
+
+
 def test_directives_before_the_last_ordered_item_have_no_place_in_the_order() -> None:
     patch = {
         "$setElementOrder/items": [{"name": "b"}, {"name": "a"}],

@@ -15,6 +15,7 @@ from typing import Any
 from clientgo.meta.json_values import JSONValue
 from clientgo.meta.patches.errors import InapplicablePatchError, UnprocessablePatchError
 from clientgo.testcluster.fields.strategic_merge import directives
+from clientgo.util.text.go_format import plain
 
 ElementKey = tuple[type, Any]
 Items = list[JSONValue]
@@ -27,12 +28,15 @@ def element_key(item: JSONValue, merge_key: str) -> ElementKey:
     """
     if merge_key:
         if not isinstance(item, dict):
-            raise InapplicablePatchError(f"list item {item!r} is not an object")
+            raise InapplicablePatchError(f"list item {plain(item)} is not an object")
         if merge_key not in item:
-            raise InapplicablePatchError(f"list item {item} lacks its merge key {merge_key!r}")
+            shown = plain(item)
+            raise InapplicablePatchError(
+                f"map: {shown} does not contain declared merge key: {merge_key}"
+            )
         item = item[merge_key]
     if isinstance(item, dict | list):
-        raise InapplicablePatchError(f"list item {item} has no merge key")
+        raise InapplicablePatchError(f"list item {plain(item)} has no merge key")
     return type(item), item
 
 
@@ -43,9 +47,7 @@ def element_type(*lists: Items) -> type:
     """
     types = {type(item) for items in lists for item in items}
     if len(types) != 1:
-        raise InapplicablePatchError(
-            f"can't merge lists whose items are of {len(types)} types: {lists}"
-        )
+        raise InapplicablePatchError(f"list element types are not identical: {plain(lists)}")
     (only,) = types
     if only is list:
         raise UnprocessablePatchError("lists of lists are not supported")

@@ -26,7 +26,7 @@ _REAL_SERVER_ERRORS = {
     "failed to create typed (patch|live|new) object": "of a list of which a key field is missing",
     "failed to convert (old|new) object to": "as above, in the version of another manager",
     # Strategic merge patches: only what interpretStrategicMergePatchError knows is a 4xx.
-    "does not contain declared merge key|lacks its merge key|has no merge key": "no merge key",
+    "does not contain declared merge key|has no merge key": "no merge key",
     "can't be merged without a merge key": "the type has no merge key",
     "unknown patch type|unknown \\$patch directive": "of a $patch directive",
     "an item can't ask to be merged": "as above",
