@@ -78,21 +78,16 @@ def _copy_in_loops(value: JSONValue, *, nulls: bool = True) -> JSONValue:
 
 def json_equal(left: JSONValue, right: JSONValue) -> bool:
     """Tell whether two JSON values are the same; numbers compare by value, never with booleans."""
+    return bool(left == right) and _same_booleans(left, right)
+
+
+def _same_booleans(left: JSONValue, right: JSONValue) -> bool:
+    """Return True if booleans are at the same places of two values that Python finds equal."""
     if isinstance(left, dict):
-        return (
-            isinstance(right, dict)
-            and left.keys() == right.keys()
-            and all(json_equal(item, right[key]) for key, item in left.items())
-        )
+        return all(_same_booleans(item, right[key]) for key, item in left.items())
     if isinstance(left, list):
-        return (
-            isinstance(right, list)
-            and len(left) == len(right)
-            and all(map(json_equal, left, right))
-        )
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return bool(left == right)
+        return all(map(_same_booleans, left, right))
+    return isinstance(left, bool) == isinstance(right, bool)
 
 
 def _text_of_raw(value: Any) -> str:

@@ -13,7 +13,7 @@ from clientgo.testcluster.server.http.bodies import parse_json, parse_yaml
 from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.resources.resource_type import ResourceType
 from clientgo.testcluster.server.storage.deep_values import encode
-from tests.testcluster.server.http_api import CRDS, WIDGETS, Api
+from tests.testcluster.server.http_api import CRDS, MERGE_PATCH, WIDGETS, Api, widget_crd
 
 WIDGET = ResourceType("example.com", "v1", "Widget", "widgets")
 TEMPLATE = {
@@ -206,3 +206,61 @@ def test_another_version_is_refused_after_its_fields_have_been_checked(widgets: 
     assert [text for text in answer.warnings if "spec.size" in text] != []
     strict = widgets.call("POST", WIDGETS, body, fieldValidation="Strict")
     assert 'unknown field "spec.size"' in strict.body["message"]
+
+
+def _replace(value: Any) -> list[dict[str, Any]]:
+    return [{"op": "replace", "path": "/spec/free", "value": value}]
+
+
+@pytest.mark.parametrize(
+    ("method", "content_type", "body"),
+    [
+        ("PUT", "application/json", lambda now, value: {**now, "spec": {"free": value}}),
+        ("PATCH", MERGE_PATCH, lambda _, value: {"spec": {"free": value}}),
+        ("PATCH", "application/json-patch+json", lambda _, value: _replace(value)),
+        (
+            "PATCH",
+            "application/apply-patch+yaml",
+            lambda _, value: widget(free=value) | {"metadata": {"name": "a"}},
+        ),
+    ],
+    ids=["update", "merge", "json", "apply"],
+)
+@pytest.mark.parametrize(
+    ("before", "after"), [(1, True), (False, 0), ([1], [True]), ({"k": True}, {"k": 1})]
+)
+def test_true_is_another_value_than_1(
+    api: Api, before: Any, after: Any, method: str, content_type: str, body: Any
+) -> None:
+    """In Python they are equal, so the change was lost."""
+    definition = widget_crd()
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    free = {"free": {"x-kubernetes-preserve-unknown-fields": True}}
+    schema["properties"]["spec"] = {"type": "object", "properties": free}
+    api.create(CRDS, definition)
+    now = api.create(WIDGETS, widget(free=before) | {"metadata": {"name": "a"}})
+
+    address = f"{WIDGETS}/a?fieldManager=m" + ("&force=true" if "apply" in content_type else "")
+    changed = api.call(method, address, body(now, after), content_type)
+
+    read = api.get(f"{WIDGETS}/a")
+    assert changed.status == 200
+    assert json.dumps(read["spec"]) == json.dumps({"free": after})
+    assert read["metadata"]["generation"] == 2
+
+
+def test_a_default_may_change_from_1_to_true(api: Api) -> None:
+    definition = widget_crd()
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    free = {"x-kubernetes-preserve-unknown-fields": True, "default": 1}
+    schema["properties"]["spec"] = {"type": "object", "properties": {"free": free}}
+    created = api.create(CRDS, definition)
+    path = f"{CRDS}/{created['metadata']['name']}"
+
+    place = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/free/default"
+    patch = [{"op": "replace", "path": place, "value": True}]
+    assert api.call("PATCH", path, patch, "application/json-patch+json").status == 200
+
+    made = api.create(WIDGETS, widget() | {"metadata": {"name": "a"}})
+    assert made["spec"] == {"free": True}
+    assert made["spec"]["free"] is True

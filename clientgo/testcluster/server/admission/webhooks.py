@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import operator
 from collections.abc import Callable
 
 import msgspec
 
-from clientgo.meta.json_values import copy_json
+from clientgo.meta.json_values import copy_json, json_equal
 from clientgo.meta.patches import PatchError, apply_json_patch
 from clientgo.testcluster.server.admission.expression_errors import ExpressionError
 from clientgo.testcluster.server.admission.reviews import namespace_labels, request_of
@@ -99,7 +98,7 @@ class Webhooks:
         seen = await asked.version.from_version(before)
         read = await review.work.run(_read_patched, webhook, asked, seen)
         review.obj = await review.resource.from_version(read)
-        return await review.work.run(operator.ne, review.obj, before)
+        return not await review.work.run(json_equal, review.obj, before)
 
     async def validate(self, review: Review) -> None:
         """Let the validating webhooks refuse the write.

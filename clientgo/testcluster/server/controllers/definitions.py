@@ -14,8 +14,9 @@ import logging
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
-from clientgo.meta.json_values import copy_json
+from clientgo.meta.json_values import copy_json, json_equal
 from clientgo.meta.watch_event import EventType
 from clientgo.testcluster.server.controllers.api_services import ApiServices
 from clientgo.testcluster.server.controllers.background import BackgroundWork
@@ -40,6 +41,10 @@ class _Served(msgspec.Struct, frozen=True):
     versions: Any
     names: Any
     conversion: Any
+
+    def same_as(self, other: _Served) -> bool:
+        """Return True if nothing differs; in a schema, 1 and true may."""
+        return json_equal([*astuple(self)], [*astuple(other)])
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -180,9 +185,9 @@ class DefinitionController:
         wanted = _Served(
             crd["spec"]["versions"], crd["status"]["acceptedNames"], crd["spec"].get("conversion")
         )
-        if served == wanted and self._is_served(crd):
+        if served and served.same_as(wanted) and self._is_served(crd):
             return
-        if served is not None and served.versions != wanted.versions:
+        if served is not None and not json_equal(served.versions, wanted.versions):
             read_again = ReadAgain(self._storage.version)
         self._served[name] = (wanted, read_again)
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]

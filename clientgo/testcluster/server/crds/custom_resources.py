@@ -18,7 +18,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from clientgo.meta.group_version import GroupVersionKind
-from clientgo.meta.json_values import WholeFloat
+from clientgo.meta.json_values import WholeFloat, json_equal
 from clientgo.testcluster.fields.managed_fields import FieldSet, FieldType, field_path
 from clientgo.testcluster.schema import FieldError, JSONSchema, StructuralSchema
 from clientgo.testcluster.schema.field_types import custom_resource_field_type
@@ -205,7 +205,10 @@ class CustomStrategy(Strategy):
         """Return True if a field outside of metadata and a separate status has changed."""
         ignored = {"metadata", "status"} if self._has_status else {"metadata"}
         keys = (new.keys() | old.keys()) - ignored
-        return any(new.get(key) != old.get(key) or _has_whole_float(new.get(key)) for key in keys)
+        return any(
+            not json_equal(new.get(key), old.get(key)) or _has_whole_float(new.get(key))
+            for key in keys
+        )
 
     def validate(self, obj: Object) -> list[FieldError]:
         """Return the errors that the schema and the paths of the scale find."""

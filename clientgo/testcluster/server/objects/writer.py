@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.meta.json_values import copy_json
+from clientgo.meta.json_values import copy_json, json_equal
 from clientgo.testcluster.fields.managed_fields import Convert, rewritten
 from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
 from clientgo.testcluster.server.auth.authorization.refusals import AccessDeniedError
@@ -576,7 +576,7 @@ def _marked(
 
 
 def _is_unchanged(new: Object, old: Object) -> bool:
-    return bool(new == old or without_times(new) == without_times(old))
+    return json_equal(new, old) or json_equal(without_times(new), without_times(old))
 
 
 def _avoid_taken_name(collection: Collection, namespace: str, metadata: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from clientgo.meta.json_values import json_equal
 from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.fields.managed_fields import DEDUCED, FieldSet, FieldType
 from clientgo.testcluster.fields.strategic_merge import PatchSchema
@@ -203,7 +204,7 @@ class Strategy:
 
     def spec_changed(self, new: Object, old: Object) -> bool:
         """Return True if an update raises the generation."""
-        return new.get("spec") != old.get("spec")
+        return not json_equal(new.get("spec"), old.get("spec"))
 
     def validate(self, obj: Object) -> list[FieldError]:
         """Return the errors of a new object."""

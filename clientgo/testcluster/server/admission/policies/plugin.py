@@ -11,10 +11,10 @@ Upstream: apiserver ``admission/plugin/policy``.
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from clientgo.meta.json_values import json_equal
 from clientgo.testcluster.fields.managed_fields import DEDUCED, FieldType
 from clientgo.testcluster.server.admission.expression_errors import ExpressionError
 from clientgo.testcluster.server.admission.policies.constraints import Constraints
@@ -234,7 +234,7 @@ class AdmissionPolicies:
             for params in await self._params(policy, binding, review):
                 inputs = await self._inputs(review, matched, params)
                 changed = await review.work.evaluate(policy.mutate, inputs, field_type)
-                if await review.work.run(operator.ne, changed, inputs.obj):
+                if not await review.work.run(json_equal, changed, inputs.obj):
                     read, _ = await review.work.run(read_object, matched, changed)
                     review.obj = await review.resource.from_version(read)
         except (ParamsError, ExpressionError, FailedRequestError) as error:

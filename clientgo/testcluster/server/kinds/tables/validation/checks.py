@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from clientgo.meta.json_values import json_equal
 from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.testcluster.server.kinds.tables.kind_table import ITEMS, VALUES, Place, split_path
 from clientgo.testcluster.server.kinds.tables.nodes import Node
@@ -195,7 +196,9 @@ def _immutable(fields: list[tuple[str, str, list[list[str]]]]) -> Check:
             return
         for name, reason, may_change in fields:
             new, before = value.get(name), old.get(name)
-            if new != before and _without(new, may_change) != _without(before, may_change):
+            if not json_equal(new, before) and not json_equal(
+                _without(new, may_change), _without(before, may_change)
+            ):
                 error = error_of(reason, join(path, name), new, "field is immutable")
                 run.errors.append(error)
 
