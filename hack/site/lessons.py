@@ -9,7 +9,8 @@ from typing import Final
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File
 
-from clientgo.tools.study.lessons.catalog import LESSONS
+from clientgo.tools.study.lessons.catalog import LESSONS, MORE, TEN
+from clientgo.tools.study.lessons.lesson import Lesson
 from clientgo.tools.study.lessons.page import Site, site_page
 from clientgo.tools.study.lessons.recorder import record
 from clientgo.tools.study.page import asset, names
@@ -40,11 +41,15 @@ def lesson_files(config: MkDocsConfig) -> list[File]:
     return [File.generated(config, uri, content=text) for uri, text in lesson_pages().items()]
 
 
+def _item(lesson: Lesson) -> str:
+    return f"1. [{lesson.title}]({lesson.name}/index.html)<br>{lesson.sentence}"
+
+
 def with_lessons(markdown: str, uri: str) -> str:
     """Return the text of a page with its lessons: a concept begins with them."""
     if uri == PAGE:
-        items = [f"1. [{one.title}]({one.name}/index.html)<br>{one.sentence}" for one in LESSONS]
-        return markdown.replace(_PLACE, "\n".join(items))
+        ten, more = ("\n".join(map(_item, lessons)) for lessons in (TEN, MORE))
+        return markdown.replace(_PLACE, f"{ten}\n\nFor who wants more:\n\n{more}")
     links = [
         f"[{one.title}](../learn/{one.name}/index.html)"
         for one in LESSONS

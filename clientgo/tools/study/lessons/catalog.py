@@ -1,4 +1,4 @@
-"""All lessons, in order."""
+"""All lessons, in order: the ten, and those for who wants more."""
 
 from __future__ import annotations
 
@@ -7,32 +7,34 @@ from typing import Final
 from clientgo.tools.study.lessons.lesson import Lesson
 from clientgo.tools.study.lessons.scripts import (
     back_off,
+    conflict,
     delta_fifo,
     dirty,
+    frozen_watch,
     list_then_watch,
     owner,
     relist,
     resume,
+    resync,
     stale_cache,
     ten_edits,
     tombstone,
 )
 
-LESSONS: Final[tuple[Lesson, ...]] = tuple(
-    script.LESSON
-    for script in (
-        list_then_watch,
-        delta_fifo,
-        stale_cache,
-        ten_edits,
-        dirty,
-        back_off,
-        owner,
-        resume,
-        relist,
-        tombstone,
-    )
+TEN: Final[tuple[Lesson, ...]] = (
+    list_then_watch.LESSON,
+    delta_fifo.LESSON,
+    stale_cache.LESSON,
+    ten_edits.LESSON,
+    dirty.LESSON,
+    back_off.LESSON,
+    owner.LESSON,
+    resume.LESSON,
+    relist.LESSON,
+    tombstone.LESSON,
 )
+MORE: Final[tuple[Lesson, ...]] = (frozen_watch.LESSON, resync.LESSON, conflict.LESSON)
+LESSONS: Final = TEN + MORE
 
 
 def lesson_called(name: str) -> Lesson:

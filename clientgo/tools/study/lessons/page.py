@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from clientgo.tools.study.exercises.catalog import EXERCISES
-from clientgo.tools.study.lessons.catalog import LESSONS
+from clientgo.tools.study.lessons.catalog import LESSONS, MORE, TEN
 from clientgo.tools.study.lessons.lesson import Lesson
 from clientgo.tools.study.lessons.marks import MARK
 from clientgo.tools.study.lessons.recorder import Run
@@ -18,7 +18,6 @@ from clientgo.tools.study.page import index, template, with_files_in, with_recor
 
 _LETTERS: Final = "ABC"
 _NAME: Final = re.compile(r"\b(?:foo|web)-\d+\b")
-_CHIP: Final = r'<b class="name">\g<0></b>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +37,12 @@ def panel(lesson: Lesson, run: Run | None = None, site: Site | None = None) -> s
     right = lesson.answers[lesson.right]
     wrong = [answer for answer in lesson.answers if answer is not right]
     return template("lesson.html").format(
-        number=LESSONS.index(lesson) + 1,
-        of=len(LESSONS),
+        number=_number(lesson),
         others=_others(site),
         title=escape(lesson.title),
-        sentence=escape(lesson.sentence),
+        sentence=_named(lesson.sentence),
         before=_items(before),
-        question=escape(lesson.question),
+        question=_named(lesson.question),
         answers="\n".join(_answer(lesson, place) for place in range(len(lesson.answers))),
         replies="\n".join(
             [f"<p>Right is {_LETTERS[lesson.right]}. {escape(right.reply)}</p>"]
@@ -74,6 +72,12 @@ def site_page(run: Run, site: Site) -> str:
     return with_recording(with_files_in(page, site.page), run.lines)
 
 
+def _number(lesson: Lesson) -> str:
+    if lesson in MORE:
+        return "For who wants more"
+    return f"Lesson {TEN.index(lesson) + 1} of {len(TEN)}"
+
+
 def _told(run: Run) -> tuple[list[str], list[str]]:
     """Return the sentences before the question, and those after it."""
     marks = [line for line in run.lines if line["hop"] == MARK]
@@ -86,12 +90,17 @@ def _said(marks: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _items(texts: Iterable[str]) -> str:
-    return "\n".join(f"<li>{_NAME.sub(_CHIP, escape(text))}</li>" for text in texts)
+    return "\n".join(f"<li>{_named(text)}</li>" for text in texts)
+
+
+def _named(text: str) -> str:
+    """Return a text in which no name of an object is broken at its hyphen."""
+    return _NAME.sub(r'<b class="name">\g<0></b>', escape(text))
 
 
 def _answer(lesson: Lesson, place: int) -> str:
     answer, right = lesson.answers[place], " data-right" if place == lesson.right else ""
-    return f'<li data-reply="{escape(answer.reply)}"{right}>{escape(answer.text)}</li>'
+    return f'<li data-reply="{escape(answer.reply)}"{right}>{_named(answer.text)}</li>'
 
 
 def _further(lesson: Lesson, site: Site | None) -> Iterable[str]:

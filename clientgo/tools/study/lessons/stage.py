@@ -243,6 +243,17 @@ class Stage:
         self._note("study.action", action="lift", message=message, lifted=[shown])
         self._session.server.lift(fault)
 
+    def wait_until_struck(self, fault: Fault) -> None:
+        """Wait until a fault has had an effect."""
+        if not self._session.server.wait_until_struck(fault, timeout=TIMEOUT):
+            raise LessonError(f"{fault} has had no effect")
+
+    def resync(self) -> None:
+        """Ask the informers for a resync, as they ask themselves after the resync period."""
+        self._note("study.action", action="resync", message="the resync period ends")
+        for informer in self._session.informers():
+            informer.resync()
+
     # Holding, and waiting
 
     def hold(self) -> None:

@@ -163,7 +163,8 @@ Study.lesson = ({ player, picture, setup, post }) => {
     reply.classList.toggle("good", chosen === right);
     replies.push(answers[chosen].dataset.reply);
     if (chosen !== right) replies.push(` Right is ${"ABC"[right]}. ${answers[right].dataset.reply}`);
-    reply.textContent = replies.join("");
+    reply.replaceChildren(...named(replies.join("")));
+    colour();
     reply.hidden = false;
     picture.point("");
     focus = null;

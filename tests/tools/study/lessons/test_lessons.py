@@ -93,14 +93,14 @@ def test_a_tombstone_has_the_last_state_that_the_cache_knew() -> None:
     assert added["key"] == "default/foo-2"
 
 
-def test_what_is_created_while_the_list_is_on_its_way_comes_by_the_watch() -> None:
+def test_what_is_created_after_the_list_comes_by_the_watch() -> None:
     run = run_of("list-then-watch")
     (bookmark,) = hops(run, "watch.event", of="Foo", type="BOOKMARK")
     (created,) = hops(run, "study.object", key="default/foo-3")
     (event,) = hops(run, "watch.event", key="default/foo-3")
 
     assert int(bookmark["version"]) < int(created["version"])
-    assert place(run, created) < place(run, bookmark) < asked_at(run) < place(run, event)
+    assert place(run, bookmark) < place(run, created) < asked_at(run) < place(run, event)
     assert [line["delta"] for line in hops(run, "fifo.append", key="default/foo-3")] == ["Added"]
 
 
@@ -216,3 +216,35 @@ def test_a_relist_calls_the_handler_for_each_object() -> None:
     }
     wrote = {line["key"] for line in hops(run, "request.sent", of="foos")}
     assert wrote == {"default/foo-1", "default/foo-4"}
+
+
+def test_a_frozen_watch_brings_nothing_and_shows_nothing() -> None:
+    run = run_of("frozen-watch")
+    new = hops(run, "study.object", resource="foos")[0]["version"]
+    before = run.shown[: asked_at(run)]
+
+    assert {line["hop"] for line in before} <= {"study.lesson", "study.action", "study.object"}
+    assert [line["version"] for line in hops(run, "watch.event", of="Foo")] == [new]
+    assert _deployments(run)[-1]["object"]["spec"]["replicas"] == 3
+
+
+def test_a_resync_comes_from_the_cache_and_sends_no_request() -> None:
+    run = run_of("resync")
+
+    assert {line["delta"] for line in hops(run, "fifo.append")} == {"Sync"}
+    assert {line["event"] for line in hops(run, "handler.call")} == {"resync"}
+    assert hops(run, "request.sent") == []
+    assert {line["key"] for line in hops(run, "queue.add")} == {"default/foo-1", "default/foo-2"}
+
+
+def test_a_conflict_is_a_failed_sync_and_the_next_one_reads_the_new_version() -> None:
+    run = run_of("conflict")
+    new = hops(run, "study.object", resource="foos", type="MODIFIED")[0]["version"]
+    failed, synced = hops(run, "sync.end")
+    (refused,) = hops(run, "request.answered", status=409)
+
+    assert (failed["error"].partition(":")[0], synced["error"]) == ("ConflictError", "")
+    assert asked_at(run) < place(run, refused) < place(run, failed)
+    reads = hops(run, "cache.get", of="Foo", thread=synced["thread"])
+    assert reads[-1]["version"] == new
+    assert _deployments(run)[-1]["object"]["spec"]["replicas"] == 3

@@ -30,7 +30,7 @@ def test_a_concept_begins_with_its_lessons() -> None:
     title, _, links, *_ = text.splitlines()
     assert title == "# Reflector"
     assert links.startswith("**Play it.** [The connection is cut](../learn/resume/index.html)")
-    assert links.endswith("[410 Gone and the relist](../learn/relist/index.html)")
+    assert "[410 Gone and the relist](../learn/relist/index.html)" in links
     assert "Play it" not in built("concepts/crds.md")
 
 

@@ -16,16 +16,16 @@ def _script(stage: Stage) -> None:
 
     stage.say("Two Foos are on the server. The controller starts. Its cache is empty.")
     stage.start_controller()
-    stage.wait("study.held", of="Foo", boundary="watch.read")
     stage.wait("study.object", key=key("foo-1"))
     stage.wait("study.object", key=key("foo-2"))
 
-    stage.say("The reflector has asked for a list. While it is on its way, a user creates foo-3.")
-    stage.create_foo("foo-3")
-    created = stage.wait("study.object", key=key("foo-3"))["version"]
-
     stage.say("The list arrives: one ADDED for each object, and a bookmark with its version.")
     end = stage.let_until("watch.event", "watch.read", through="Foo", type="BOOKMARK")
+    stage.wait("fifo.append", of="Foo", count=2)
+
+    stage.say("Now a user creates foo-3. It is not in the list.")
+    stage.create_foo("foo-3")
+    created = stage.wait("study.object", key=key("foo-3"))["version"]
     stage.let_until("index.update", "fifo.take", through="Foo", count=2)
     stage.wait("queue.add", count=2)
     stage.ask(f"server foos {key('foo-3')}")
