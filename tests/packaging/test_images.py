@@ -69,6 +69,7 @@ def test_packages_are_downloaded_with_hashes_and_installed_without_an_index(imag
 
 @images
 def test_the_program_is_alone_in_its_image_and_not_root(image: Image) -> None:
+    """OP-GEN-23"""
     _, last = image.stages()
     words = [word for word, _ in last]
 
@@ -141,3 +142,18 @@ def test_every_package_of_an_image_has_its_hashes() -> None:
 
 def test_a_new_project_has_the_same_hashes() -> None:
     assert (_TEMPLATES / "constraints.txt.tmpl").read_text() == CONSTRAINTS.read_text()
+
+
+@pytest.mark.parametrize("image", IMAGES[:2], ids=lambda image: str(image.dockerfile.parent.name))
+def test_what_the_build_reads_is_copied(image: Image) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    read = {"pyproject.toml", project["project"]["readme"], *project["project"]["license-files"]}
+    copied = {
+        source
+        for word, value in image.stages()[0]
+        if word == "COPY"
+        for source in value.split()[:-1]
+    }
+
+    assert copied == {"constraints.txt", *read, *packages}
