@@ -49,7 +49,7 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
     def to_dict(self) -> dict[str, Any]:
         """A plain dict of the object that the caller may change."""
         if self._body is None and self._raw is not None:  # decoding again is faster than a copy
-            plain = self._type_fields() | self._original()
+            plain = self._with_type(self._original())
         else:
             plain = copy_value(self._loaded())
         try:
@@ -63,14 +63,14 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
         fields: dict[str, Any] | None = self._body
         if fields is None:
             fields = {} if self._raw is None else self._undecoded(self._raw)
-            if "kind" not in fields or "apiVersion" not in fields:
-                fields = self._type_fields() | fields
-            self._body = fields
+            fields = self._body = self._with_type(fields)
         return fields
 
-    def _type_fields(self) -> dict[str, Any]:
-        """What the items of a list of a built-in kind leave to the list to say."""
-        return {"apiVersion": self.api_version, "kind": self.kind}
+    def _with_type(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Add what the items of a list of a built-in kind leave to the list to say."""
+        if "kind" in fields and "apiVersion" in fields:
+            return fields
+        return {"apiVersion": self.api_version, "kind": self.kind} | fields
 
     def _undecoded(self, raw: bytes) -> dict[str, Any]:
         try:
@@ -92,7 +92,7 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
     def _loaded(self) -> dict[str, Any]:
         """All fields, decoded."""
         if self._body is None:  # faster than field by field
-            self._body = self._type_fields() | self._original()
+            self._body = self._with_type(self._original())
         fields = self._fields()
         for name in fields:
             self._read(fields, name)
