@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import queue
+import threading
 from typing import Any
 
 import pytest
@@ -84,3 +86,41 @@ def test_a_queue_that_loses_items_is_given_up() -> None:
         run(operations_of(work, returns_pairs=False), Workload(items=10, workers=1), timeout=0.2)
     # The load's threads end as if the item had come.
     queue.Queue.put(work, "namespace-7/object-7")
+
+
+class HandsOutTwice(queue.PriorityQueue[str]):
+    """Hands its only item out again while it is processed, to a worker that then meets the first.
+
+    An end of the load, which is sorted behind the item, is handed out once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._meeting = threading.Barrier(2, timeout=TIMEOUT)
+        self._calls = itertools.count()
+
+    def get(self, *args: Any) -> str:
+        item = super().get()
+        if next(self._calls) == 0:
+            super().put(item)
+        return item
+
+    def forget(self, _item: str) -> None:
+        self._meeting.wait()
+
+
+def test_an_item_that_two_workers_have_at_a_time_is_named() -> None:
+    """BEN-02"""
+    load = Workload(items=1, workers=2, failures=1.0)
+    work = operations_of(HandsOutTwice(), returns_pairs=False)
+
+    found = run(work, load, timeout=TIMEOUT, looks_for_twice=True)
+
+    assert found.twice == "namespace-0/object-0"
+
+
+def test_an_item_that_one_worker_has_after_the_other_is_not() -> None:
+    load = Workload(items=40, workers=3, adds=2, readds=0.5)
+    work = operations_of(STANDARD["Queue"](), returns_pairs=True)
+
+    assert run(work, load, timeout=TIMEOUT, looks_for_twice=True).twice == ""
