@@ -28,6 +28,12 @@ def no_thread_left(within: float = 30.0) -> Iterator[None]:
     }
     give_up = time.monotonic() + within
     for thread in started:
-        thread.join(max(give_up - time.monotonic(), 0.0))
+        _join(thread, give_up)
     left = [thread.name for thread in started if thread.is_alive()]
     assert not left, f"threads that were left running: {left}"
+
+
+def _join(thread: threading.Thread, give_up: float) -> None:
+    """Join a thread that may still be on its way to its first line, where it can't be joined."""
+    if thread._started.wait(max(give_up - time.monotonic(), 0.0)):  # type: ignore[attr-defined]
+        thread.join(max(give_up - time.monotonic(), 0.0))

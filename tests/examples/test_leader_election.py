@@ -1,19 +1,11 @@
-"""The page on elections shows the example as it is, and a standby takes over when it is stopped."""
+"""A standby takes over when the leader is stopped."""
 
 from __future__ import annotations
 
 import signal
 
 from clientgo.testcluster.server import EmbeddedAPIServer
-from tests.examples.running import ROOT, Running
-
-EXAMPLE = ROOT / "examples" / "leader_election.py"
-
-
-def test_the_page_shows_the_example_as_it_is() -> None:
-    page = (ROOT / "docs" / "library" / "leader-election.md").read_text()
-
-    assert f"```python\n{EXAMPLE.read_text()}```" in page
+from tests.examples.running import Running
 
 
 def test_a_standby_works_when_the_leader_was_stopped() -> None:

@@ -8,4 +8,4 @@ from tests.examples.running import ROOT, printed_by
 def test_the_page_shows_what_the_example_prints() -> None:
     printed = "\n".join(printed_by("two_queues.py"))
 
-    assert f"```text\n{printed}\n```" in (ROOT / "docs" / "library" / "queues.md").read_text()
+    assert f"```text\n{printed}\n```" in (ROOT / "docs" / "concepts" / "delta-fifo.md").read_text()

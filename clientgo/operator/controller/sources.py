@@ -99,7 +99,7 @@ class ControllerSources:
         ]
         primary = self._primary_source()
         self._add_locked(primary, self._primary_router(primary, shape, deleting, finalizers))
-        own = [source.for_controller() for source in declaration.sources]
+        own = [self._checked(source).for_controller() for source in declaration.sources]
         extra: Iterable[Source] = () if shape.sources is None else shape.sources(services)
         for source in (*map(_reader_of, declaration.reads), *own, *extra):
             self._add_locked(source, self._router_of(source))
@@ -279,12 +279,16 @@ class ControllerSources:
             cache.scope.within(reader.namespaces, cache.name)
         self._sources[source.name] = source, router
 
-    def _router_of(self, source: object) -> EventRouter:
+    def _checked(self, source: object) -> Source:
         if not isinstance(source, Source):
             raise DeclarationError(
                 f"controller {self._name}: {source!r} is no source; write "
                 "sources=[watch(Kind, mapper=...)] for a kind, or subclass Source"
             )
+        return source
+
+    def _router_of(self, source: Source) -> EventRouter:
+        self._checked(source)
         predicate, own_writes = source.predicate, None
         if isinstance(source, KindSource):
             parts = filter(None, (source.predicate, *self._declaration.predicates))

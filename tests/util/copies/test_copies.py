@@ -32,6 +32,7 @@ from clientgo.meta import (
     Status,
     StatusError,
 )
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.observe.logs import ContextFilter, JSONFormatter, TextFormatter
 from clientgo.observe.metrics import NO_METRICS
 from clientgo.observe.trace import Tracer
@@ -42,6 +43,7 @@ from clientgo.operator.webhooks import FieldErrors, Operation, WebhookManifest
 from clientgo.rest import EndedWatch, Identity, RestConfig, StaticCredentials, TransportTimeoutError
 from clientgo.testcluster.cel import STRING, Environment
 from clientgo.testcluster.fields.managed_fields import DEDUCED, UNTYPED, FieldSet
+from clientgo.testcluster.schema import SchemaError
 from clientgo.testing.bench import Stopwatch
 from clientgo.util.clock import REAL_CLOCK, RealClock
 from clientgo.util.copies import CopyableError, ForeignError
@@ -157,6 +159,8 @@ def error_of(cls: Any) -> BaseException:
     error.where = ["here"]  # type: ignore[attr-defined]
     if isinstance(error, StatusError):
         error.status = Status(code=404, message="gone")
+    if isinstance(error, SchemaError):
+        error.causes = (FieldError.required("spec", "why"),)
     return error
 
 
