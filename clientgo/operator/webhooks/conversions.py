@@ -201,7 +201,7 @@ def _hub_of(declared: list[SpokeDeclaration], versions: Iterable[APIResource]) -
         raise DeclarationError(
             f"{resource_of(hubs[0]).kind} has two hubs, {hubs[0].__name__} and "
             f"{hubs[1].__name__}, of {' and '.join(resource_of(hub).version for hub in hubs[:2])}; "
-            "all versions must be converted through one"
+            "write hub= the version that is stored in each converter"
         )
     return hubs[0]
 

@@ -149,15 +149,40 @@ def _create_converter(project: Project, spoke: KindNames, hub: str, *, force: bo
         "hub_version": hub,
         "Converter": converter,
     }
-    in_main = f"from {module} import {converter}", f"manager.webhook({converter}())"
-    if not force and (file := project.root / f"{module.replace('.', '/')}.py").exists():
-        main = (project.root / project.package / "main.py").read_text(encoding="utf-8")
-        missing = [] if f"{converter}(" in main else add_to_main(project, *in_main)
-        return missing + _hub_to_change(project, file, values)
+    file = project.root / f"{module.replace('.', '/')}.py"
     texts = rendered(_CONVERTER, values)
+    if file.exists() and not force:
+        texts = _of_another_hub(project, spoke, values, texts)
     shared = rendered(_CONVERTERS, values)
     texts |= {name: text for name, text in shared.items() if not (project.root / name).exists()}
-    return write_files(project.root, texts, force=force) + add_to_main(project, *in_main)
+    done = write_files(project.root, texts, force=force or file.exists())
+    main = (project.root / project.package / "main.py").read_text(encoding="utf-8")
+    if f"{converter}(" not in main:
+        done += add_to_main(
+            project, f"from {module} import {converter}", f"manager.webhook({converter}())"
+        )
+    return done + _hub_to_change(project, file, values)
+
+
+def _of_another_hub(
+    project: Project, spoke: KindNames, values: Mapping[str, str], texts: Mapping[str, str]
+) -> dict[str, str]:
+    """Return those of the texts whose files are as they were written for another hub."""
+    unedited = {
+        text
+        for version in versions_of(project, spoke.kind)
+        if version != values["hub_version"]
+        for text in rendered(
+            _CONVERTER,
+            {**values, "hub": spoke.of_version(version).module, "hub_version": version},
+        ).values()
+    }
+    files = {name: project.root / name for name in texts}
+    return {
+        name: texts[name]
+        for name, file in files.items()
+        if file.exists() and file.read_text(encoding="utf-8") in unedited
+    }
 
 
 def _hub_to_change(project: Project, file: Path, values: Mapping[str, str]) -> list[str]:

@@ -160,6 +160,7 @@ def test_when_another_version_is_stored_later_the_old_hubs_converters_are_named(
 ) -> None:
     """OP-GEN-20"""
     assert _run("create-api", "Demo", "--version", "v1beta1", "--stored", "v1beta1") == 0
+    _replace("demo/conversion/demo_v1alpha1.py", "class ", "# mine\nclass ")
     assert _run("create-api", "Demo", "--version", "v1", "--stored", "v1") == 0
 
     out = capsys.readouterr().out
@@ -212,6 +213,18 @@ def test_versions_that_differ_without_a_converter_are_refused(
     assert "changed demo/main.py: manager.webhook(DemoV1" in capsys.readouterr().out
     forget_modules(demo)
     assert sorted(_text("demo/main.py").splitlines()) == sorted(main_file.splitlines())
+    assert _run("gen", "all") == 0
+
+
+def test_converters_that_were_not_edited_follow_the_stored_version(demo: Path) -> None:
+    """OP-GEN-20: three versions, of which each was stored once."""
+    assert _run("create-api", "Demo", "--version", "v1beta1", "--stored", "v1beta1") == 0
+    assert _run("create-api", "Demo", "--version", "v1", "--stored", "v1") == 0
+
+    for version in ("v1alpha1", "v1beta1"):
+        assert "hub=demo_v1.Demo" in _text(f"demo/conversion/demo_{version}.py")
+        assert f"{version} and v1." in _text(f"tests/test_demo_{version}_conversion.py")
+    forget_modules(demo)
     assert _run("gen", "all") == 0
 
 
