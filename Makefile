@@ -109,7 +109,7 @@ constraints: $(VENV)/.release ## write constraints.txt, and the same for new pro
 	  --output-file constraints.txt pyproject.toml -
 	cp constraints.txt clientgo/tools/scaffold/templates/constraints.txt.tmpl
 
-release: $(VENV)/.release ## build and check a release in dist/: about 4 minutes; publishes nothing
+release: $(VENV)/.release ## build and check a release in dist/: about 5 minutes; publishes nothing
 	$(BIN)/python -m hack.release
 
 clean: ## remove .venv, site, dist and every cache
