@@ -19,6 +19,7 @@ Path = tuple[str | int, ...]
 
 CHANGES = 12
 SET_BY_SERVER = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation")
+STORED = [path for path in OBJECTS if not path.endswith(("reviews", "widgets"))]
 KEPT = {
     *(("apiVersion",), ("kind",), ("metadata",), ("metadata", "name")),
     *(("metadata", name) for name in SET_BY_SERVER),  # an update with another uid is a conflict
@@ -90,11 +91,10 @@ def shown(answer: Answer) -> Any:
     return "refused" if [field for field, _ in found] == ["patch"] else found
 
 
-@pytest.mark.parametrize("collection", OBJECTS)
+@pytest.mark.parametrize("collection", STORED)
 def test_an_update_is_answered_as_the_patches_that_make_it(shared: Api, collection: str) -> None:
     created = shared.call("POST", collection, OBJECTS[collection] | {"metadata": {"name": "a"}})
-    if created.status not in (201, 409):
-        pytest.skip("this kind is not stored")
+    assert created.status == 201, created
     path = f"{collection}/a"
     for number in range(CHANGES):
         now = shared.get(path)

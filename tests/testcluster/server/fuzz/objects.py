@@ -24,6 +24,7 @@ _CONTAINER = {
     "readinessProbe": {"httpGet": {"path": "/", "port": "http"}},
 }
 _TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [_CONTAINER]}}
+_ONCE = {**_TEMPLATE, "spec": {"containers": [_CONTAINER], "restartPolicy": "Never"}}
 _SELECTOR = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "a", "operator": "Exists"}]}
 _METADATA = {
     "name": "a",
@@ -88,13 +89,11 @@ OBJECTS: dict[str, dict[str, Any]] = {
     f"{_APPS}/statefulsets": _object(
         "apps/v1", "StatefulSet", spec={"selector": _SELECTOR, "template": _TEMPLATE}
     ),
-    "/apis/batch/v1/namespaces/default/jobs": _object(
-        "batch/v1", "Job", spec={"template": _TEMPLATE}
-    ),
+    "/apis/batch/v1/namespaces/default/jobs": _object("batch/v1", "Job", spec={"template": _ONCE}),
     "/apis/batch/v1/namespaces/default/cronjobs": _object(
         "batch/v1",
         "CronJob",
-        spec={"schedule": "* * * * *", "jobTemplate": {"spec": {"template": _TEMPLATE}}},
+        spec={"schedule": "* * * * *", "jobTemplate": {"spec": {"template": _ONCE}}},
     ),
     "/apis/coordination.k8s.io/v1/namespaces/default/leases": _object(
         "coordination.k8s.io/v1",
@@ -129,7 +128,10 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers": _object(
         "autoscaling/v2",
         "HorizontalPodAutoscaler",
-        spec={"scaleTargetRef": {"kind": "Deployment", "name": "a"}, "maxReplicas": 3},
+        spec={
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"},
+            "maxReplicas": 3,
+        },
     ),
     "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews": {
         "apiVersion": "authorization.k8s.io/v1",

@@ -27,11 +27,12 @@ def steps(work: Callable[[], object]) -> int:
         count += event == "opcode"
         return trace
 
+    before = sys.gettrace()
     sys.settrace(trace)
     try:
         work()
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
     return count
 
 
