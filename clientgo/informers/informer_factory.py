@@ -14,7 +14,6 @@ import logging
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from clientgo.cache import (
@@ -35,8 +34,8 @@ from clientgo.informers.informer_handle import InformerHandle
 from clientgo.meta import APIResource
 from clientgo.util.copies import uncopyable
 from clientgo.util.process import (
+    ForkAwareContext,
     SupervisedThread,
-    generation,
     refuse_in_child,
     run_with_threads,
     start_threads,
@@ -47,7 +46,6 @@ _log = logging.getLogger("clientgo.informers")
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
-Self = TypeVar("Self", bound="InformerFactory[Any]")
 
 
 class ResourceInformer(NamedTuple, Generic[T]):
@@ -98,7 +96,7 @@ class _Entry:
 
 
 @uncopyable("it has threads; make one in each process")
-class InformerFactory(Generic[K]):
+class InformerFactory(ForkAwareContext, Generic[K]):
     """The informers of one client by key; see the factories that derive from it.
 
     ``namespace`` limits the informers of namespaced kinds to one namespace.
@@ -143,18 +141,8 @@ class InformerFactory(Generic[K]):
             advice="make a factory in the child, after the fork",
         )
 
-    def __enter__(self: Self) -> Self:
-        self._entered_in = generation()
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._entered_in == generation():  # a forked child leaves it to its parent
-            self.shutdown()
+    def _end_block(self) -> None:
+        self.shutdown()
 
     def start(self, stop: threading.Event) -> None:
         """Start every informer that was asked for and does not run yet; does not block.

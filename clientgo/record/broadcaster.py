@@ -13,21 +13,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from clientgo.record.event_watch import EventWatch
 from clientgo.util.clock import Clock
-from clientgo.util.process import generation
+from clientgo.util.process import ForkAwareContext
 from clientgo.util.wait import Registration, call_when_set
 
 E = TypeVar("E")
-Self = TypeVar("Self", bound="Broadcaster[Any]")
 
 _log = logging.getLogger("clientgo.record")
 
 
-class Broadcaster(Generic[E]):
+class Broadcaster(ForkAwareContext, Generic[E]):
     """Spreads events to handlers; see ``EventBroadcaster`` and ``SeriesBroadcaster``.
 
     As a context manager it shuts down at the end of the block.
@@ -41,18 +39,8 @@ class Broadcaster(Generic[E]):
         self._stopping = threading.Event()
         self._stop_registration: Registration | None = None
 
-    def __enter__(self: Self) -> Self:
-        self._entered_in = generation()
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._entered_in == generation():  # a forked child leaves it to its parent
-            self.shutdown()
+    def _end_block(self) -> None:
+        self.shutdown()
 
     def start_event_watcher(
         self, handler: Callable[[E], object], *, name: str = "event-watcher", threads: int = 1

@@ -17,14 +17,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from functools import partial
-from types import TracebackType
-from typing import Any, Generic, Self, cast, overload
+from typing import Any, Generic, cast, overload
 
 from clientgo.observe.metrics import MetricsProvider
 from clientgo.observe.trace import Syncing
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import generation, refuse_in_child
+from clientgo.util.process import ForkAwareContext, refuse_in_child
 from clientgo.workqueue.explanation import ItemExplanation, QueueStatistics
 from clientgo.workqueue.lock import LockedOperations
 from clientgo.workqueue.observer import QueueObserver
@@ -35,7 +34,7 @@ _log = logging.getLogger("clientgo.workqueue")
 
 
 @uncopyable("it has locks; make one in each process")
-class Queue(LockedOperations, Generic[T]):
+class Queue(LockedOperations, ForkAwareContext, Generic[T]):
     """A work queue for any number of producers and workers::
 
         while True:
@@ -396,18 +395,8 @@ class Queue(LockedOperations, Generic[T]):
     def _join_threads(self) -> None:
         self._observer.join()
 
-    def __enter__(self) -> Self:
-        self._entered_in = generation()
-        return self
-
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._entered_in == generation():  # a forked child leaves it to its parent
-            self.shut_down()
+    def _end_block(self) -> None:
+        self.shut_down()
 
     def _needs_work_locked(self, item: T) -> bool:
         state = self._states.get(item)

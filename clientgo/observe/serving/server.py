@@ -14,14 +14,13 @@ import logging
 import ssl
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from clientgo.observe.serving.connection import Service
 from clientgo.observe.serving.listener import MAX_CONNECTIONS, Listener
 from clientgo.observe.serving.messages import NOT_FOUND, Handler, Request, Response
 from clientgo.util.copies import CopyableError, uncopyable
-from clientgo.util.process import generation
+from clientgo.util.process import ForkAwareContext
 
 _log = logging.getLogger("clientgo.observe.serving")
 
@@ -37,7 +36,7 @@ class ServingError(CopyableError):
 
 
 @uncopyable("it has threads; make one in each process")
-class Server:
+class Server(ForkAwareContext):
     """Serves ``handlers`` by path on ``address``: HOST:PORT, or :PORT for all addresses.
 
     A handler also gets what is below its path; the longest path wins. Port 0 takes a free one.
@@ -93,19 +92,11 @@ class Server:
         listener, self._listener = self._listener, None
         return [] if listener is None else listener.stop(timeout)
 
-    def __enter__(self) -> Self:
+    def _begin_block(self) -> None:
         self.start()
-        self._entered_in = generation()
-        return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._entered_in == generation():  # a forked child leaves it to its parent
-            self.stop()
+    def _end_block(self) -> None:
+        self.stop()
 
     @property
     def bound(self) -> tuple[str, int]:

@@ -369,7 +369,7 @@ def poll(
     is called for each primary that passes ``when``, ``concurrency`` at a time, and returns the
     items, or a pair of these and the seconds until the next call. ``item_id`` identifies items, by
     default by their ``id`` or ``name``; ``kind`` is the class under which ``ctx.secondaries`` finds
-    them.
+    them. It finds the last answer, without what a run has changed outside since.
 
     Raises ``ConfigError``, ``DeclarationError``.
     """

@@ -55,7 +55,7 @@ from clientgo.operator.status_report import Keeper
 from clientgo.operator.webhooks import Webhooks
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import generation
+from clientgo.util.process import ForkAwareContext
 
 if TYPE_CHECKING:
     from clientgo.operator.addons.coroutines import OperatorLoop
@@ -71,7 +71,7 @@ _LONGEST_WEBHOOK: Final = 30.0
 
 
 @uncopyable("it has threads; make one in each process")
-class Manager:
+class Manager(ForkAwareContext):
     """Runs controllers against one cluster. Thread-safe; a context manager.
 
         manager = Manager(workers=2)
@@ -289,14 +289,11 @@ class Manager:
         finally:
             self._refreshed.close()
 
-    def __enter__(self) -> Self:
+    def _begin_block(self) -> None:
         self.start()
-        self._entered_in = generation()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._entered_in == generation():  # a forked child leaves it to its parent
-            self.stop()
+    def _end_block(self) -> None:
+        self.stop()
 
     # How it is doing
 

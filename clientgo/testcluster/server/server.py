@@ -19,7 +19,6 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from clientgo.observe.serving import ServingCertificate
@@ -59,7 +58,7 @@ from clientgo.testcluster.server.storage.sqlite_journal import SqliteJournal
 from clientgo.testcluster.server.temporary_directory import TemporaryDirectory
 from clientgo.util.certificates import KeyPair, SigningKey
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread, generation
+from clientgo.util.process import ForkAwareContext, SupervisedThread
 
 T = TypeVar("T")
 
@@ -78,7 +77,7 @@ _THIS_MACHINE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @uncopyable("it has threads; make one in each process")
-class EmbeddedAPIServer(PodProviders):
+class EmbeddedAPIServer(PodProviders, ForkAwareContext):
     """A Kubernetes API server in this process.
 
     >>> with EmbeddedAPIServer() as server:
@@ -273,18 +272,11 @@ class EmbeddedAPIServer(PodProviders):
                 self._cluster.state.storage.expire_history()
             self._serve_on_thread()
 
-    def __enter__(self) -> Self:
-        self._entered_in = generation()
-        return self.start()
+    def _begin_block(self) -> None:
+        self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._entered_in == generation():  # a forked child leaves it to its parent
-            self.stop()
+    def _end_block(self) -> None:
+        self.stop()
 
     # -- addresses
 

@@ -46,7 +46,7 @@ from clientgo.testcluster.workloads.randomness import Randomness
 from clientgo.util.certificates import KeyPair
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import generation
+from clientgo.util.process import ForkAwareContext
 
 _OWNED = (Pod, ReplicaSet, ControllerRevision, Job, EndpointSlice, Endpoints)
 
@@ -55,7 +55,7 @@ Stages = Path | str | Sequence[Rule] | None
 
 
 @uncopyable("it has threads; make one in each process")
-class WorkloadSimulator:
+class WorkloadSimulator(ForkAwareContext):
     """Stands in for kube-controller-manager, kube-scheduler and the kubelets. Used once.
 
     ``cluster`` is a client or what :class:`~clientgo.client.Client` takes. ``nodes`` is how many
@@ -117,13 +117,11 @@ class WorkloadSimulator:
         """Return what a container has written, as the stages say."""
         return log_of(self._rules, pod, container)
 
-    def __enter__(self) -> Self:
-        self._entered_in = generation()
-        return self.start()
+    def _begin_block(self) -> None:
+        self.start()
 
-    def __exit__(self, *_: object) -> None:
-        if self._entered_in == generation():  # a forked child leaves it to its parent
-            self.stop()
+    def _end_block(self) -> None:
+        self.stop()
 
 
 @contextmanager

@@ -4,6 +4,7 @@
 - `start_threads`: all of them or none; `ThreadStartError`: the system has refused one;
 - `join_threads`: wait for all of them; `deadline_after`, `time_left`: one limit for several waits;
 - `renew_in_child`, `refuse_in_child`, `call_in_child`: what happens in a forked child process;
+- `ForkAwareContext`: a context manager whose end a forked child leaves to its parent;
 - `files_left`, `raise_file_limit`: how many files it may open;
 - `cpu_time_limit`: processor time for a piece of work that checks it itself;
 - `process_age`: how long it has been running;
@@ -19,6 +20,7 @@ from clientgo.util.process.cpu_time import (
     current_cpu_time_limit,
 )
 from clientgo.util.process.forks import (
+    ForkAwareContext,
     ForkedProcessError,
     call_in_child,
     generation,
@@ -47,6 +49,7 @@ __all__ = [
     "deadline_after",
     "time_left",
     "ForkedProcessError",
+    "ForkAwareContext",
     "call_in_child",
     "generation",
     "refuse_in_child",

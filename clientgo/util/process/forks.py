@@ -18,8 +18,9 @@ import logging
 import os
 import threading
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, Self, TypeVar
 
 from clientgo.util.copies import CopyableError
 
@@ -80,6 +81,30 @@ if hasattr(os, "register_at_fork"):
 def generation() -> int:
     """Return how many forks lie between this process and the one that imported this module."""
     return _registry.generation
+
+
+class ForkAwareContext(ABC):
+    """A context manager that ends in the process which has entered it, and not in a forked child.
+
+    A child leaves what runs, and the connections, to its parent.
+    """
+
+    def __enter__(self) -> Self:
+        self._begin_block()
+        self._entered_in = generation()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._entered_in == generation():
+            self._end_block()
+
+    def _begin_block(self) -> object:
+        """Called at the begin of the block."""
+        return None
+
+    @abstractmethod
+    def _end_block(self) -> object:
+        """Called at the end of the block."""
 
 
 def call_in_child(function: Callable[[], object]) -> None:
