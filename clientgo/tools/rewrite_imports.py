@@ -13,7 +13,9 @@ import ast
 import importlib
 import re
 import sys
+import tokenize
 from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
@@ -126,7 +128,8 @@ def _span(code: bytes, node: ast.stmt) -> tuple[int, int]:
 
 
 def _new_imports(node: ast.ImportFrom, code: bytes) -> str:
-    old = code[slice(*_span(code, node))].decode()
+    start, end = _span(code, node)
+    old = code[start:end].decode()
     modules: dict[str, list[str]] = {}
     renamed = False
     for alias in node.names:
@@ -137,10 +140,13 @@ def _new_imports(node: ast.ImportFrom, code: bytes) -> str:
     if len(modules) == 1 and not renamed:  # its layout and comments stay
         (module,) = modules
         return old.replace(str(node.module), module, 1)
-    indent = " " * node.col_offset
-    return f"\n{indent}".join(
-        _statement(module, names, indent) for module, names in modules.items()
-    )
+    before = code[code.rfind(b"\n", 0, start) + 1 : start].decode()
+    indent = "" if before.strip() else before
+    statements = [_statement(module, names, indent) for module, names in modules.items()]
+    newline = "\r\n" if b"\r\n" in code else "\n"
+    if before.strip():  # it shares its line with another statement
+        return "; ".join(statements).replace("\n", newline)
+    return f"\n{indent}".join(statements).replace("\n", newline)
 
 
 def _statement(module: str, names: list[str], indent: str) -> str:
@@ -184,17 +190,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _rewrite(file: Path, *, write: bool) -> int:
-    old = file.read_text(encoding="utf-8")
     try:
+        raw = file.read_bytes()
+        encoding, _ = tokenize.detect_encoding(BytesIO(raw).readline)
+        old = raw.decode(encoding)
         new = rewritten(old)
         lacking = list(missing(new))
+        if write and new != old:
+            file.write_bytes(new.encode(encoding))
     except SyntaxError as error:
-        print(f"{file}:{error.lineno}: is no Python: {error.msg}", file=sys.stderr)
+        where = file if error.lineno is None else f"{file}:{error.lineno}"
+        print(f"{where}: is no Python: {error.msg}", file=sys.stderr)
+        return 1
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"{file}: {error}", file=sys.stderr)
         return 1
     if new != old:
         print(f"{'rewrote' if write else 'would rewrite'} {file}")
-    if write and new != old:
-        file.write_text(new, encoding="utf-8")
     for line, path in lacking:
         print(f"{file}:{line}: there is no {path} any more: see the changelog", file=sys.stderr)
     return int(bool(lacking) or (new != old and not write))

@@ -102,6 +102,50 @@ def test_a_directory_is_rewritten_and_what_is_gone_is_named(
     ]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("from clientgo.wait import until\r\nx = 1\r\n",
+         "from clientgo.util.wait import until\r\nx = 1\r\n"),
+        ("from clientgo import wait, cache\r\n",
+         "from clientgo.util import wait\r\nfrom clientgo import cache\r\n"),
+        ("\ufeffimport clientgo.wait\n", "\ufeffimport clientgo.util.wait\n"),
+        ("if 1:\n\tfrom clientgo import wait, cache\n",
+         "if 1:\n\tfrom clientgo.util import wait\n\tfrom clientgo import cache\n"),
+        ("if 1: from clientgo import wait, cache\n",
+         "if 1: from clientgo.util import wait; from clientgo import cache\n"),
+    ],
+    ids=["line ends", "new line ends", "byte order mark", "tab", "one line"],
+)  # fmt: skip
+def test_what_is_around_a_path_stays(tmp_path: Path, old: str, new: str) -> None:
+    file = tmp_path / "program.py"
+    file.write_bytes(old.encode())
+    assert main([str(file)]) == 0
+    assert file.read_bytes().decode() == new
+
+
+def test_another_encoding_stays(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_bytes(b"# coding: latin-1\nimport clientgo.wait  # \xe9\n")
+    assert main([str(file)]) == 0
+    assert file.read_bytes() == b"# coding: latin-1\nimport clientgo.util.wait  # \xe9\n"
+
+
+def test_a_file_that_cannot_be_read_does_not_end_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = tmp_path / "a.py"
+    wrong.write_bytes(b"\n\n\nx = '\xe9'\n")
+    (tmp_path / "b.py").write_text("import clientgo.wait\n")
+    assert main([str(tmp_path), str(tmp_path / "missing.py")]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == f"rewrote {tmp_path}/b.py\n"
+    assert [line.partition(":")[0] for line in printed.err.splitlines()] == [
+        f"{wrong}",
+        f"{tmp_path}/missing.py",
+    ]
+
+
 def test_an_old_program_runs_after_the_command(tmp_path: Path) -> None:
     """It is the first controller's parts, as they were imported in 0.1."""
     program = tmp_path / "program.py"
