@@ -138,6 +138,7 @@ class Trace:
 
     def add_component(self, component: object) -> None:
         """Let a tool act on what it shows. The component lives no longer for it."""
+        self._components = [each for each in self._components if each() is not None]
         self._components.append(ref(component))
 
     # For who traces

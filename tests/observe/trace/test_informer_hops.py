@@ -138,6 +138,10 @@ def test_a_trace_knows_its_informers_as_long_as_they_exist() -> None:
         del dropped
         gc.collect()
         assert trace.components() == [kept]
+        for _ in range(3):
+            informer_of(FakeSource())
+            gc.collect()
+        assert len(trace._components) == 2
 
 
 def test_an_informer_that_is_not_traced_has_a_plain_indexer() -> None:
