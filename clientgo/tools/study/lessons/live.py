@@ -62,11 +62,13 @@ class LiveLesson:
     def _run(self, stage: Stage) -> None:
         try:
             self.lesson.perform(stage)
-        except LessonError as error:
+        except Exception as error:
             trace = active_trace()
             if trace is not None:
-                trace.note(MARK, "", what="failed", text=str(error))
-            self._session.pacing.resume()
+                trace.note(MARK, "", what="failed", text=str(error) or type(error).__name__)
+            self._session.pacing.resume()  # else the next run waits for held threads
+            if not isinstance(error, LessonError):
+                raise
 
 
 @contextmanager

@@ -5,12 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
 
 from clientgo.tools.study.lessons.catalog import lesson_called
 from clientgo.tools.study.lessons.live import LiveLesson, live_lesson
+from clientgo.tools.study.lessons.stage import Stage
 from clientgo.tools.study.server import PageServer
 from clientgo.tools.study.session import Session
 from tests.tools.study.reading import Reader
@@ -56,6 +58,21 @@ def test_another_run_ends_the_one_before_and_begins_without_its_objects(
 
     end = reader.wait_for_hop("study.lesson", what="end")
     assert end["counts"] == [[count.label, count.expected] for count in TOMBSTONE.counts]
+
+
+@pytest.mark.thread_failure
+def test_a_script_that_fails_is_said_and_holds_nothing() -> None:
+    def fail(stage: Stage) -> None:
+        stage.hold()
+        raise ValueError("no such Foo")
+
+    with live_lesson(replace(TOMBSTONE, script=fail)) as (session, live):
+        reader = Reader(session.recording)
+        live.begin(1)
+        failed = reader.wait_for_hop("study.lesson", what="failed")
+        live.end()
+        assert failed["text"] == "no such Foo"
+        assert session.pacing.mode == "running"
 
 
 def test_the_page_begins_a_run_and_answers() -> None:
