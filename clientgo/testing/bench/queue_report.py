@@ -69,7 +69,7 @@ def result(rows: Sequence[Row], load: Workload, settings: Settings, base: str) -
     return {
         "machine": machine(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "load_average": round(os.getloadavg()[0], 1),
+        "load_average": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "workload": {name: each for name, each in asdict(load).items() if name != "workers"},
         "settings": asdict(settings),
         "base": base,
@@ -143,7 +143,8 @@ def _charts(rows: Sequence[Row], counts: Sequence[int]) -> Iterator[str]:
             for (name, workers), value in values.items():
                 if value:
                     known.setdefault(name, []).append((workers, value * factor))
-            yield charts.lines(title, known, "workers", unit)
+            if known:
+                yield charts.lines(title, known, "workers", unit)
         return
     drawn = [
         charts.Bar(
@@ -162,7 +163,10 @@ def _charts(rows: Sequence[Row], counts: Sequence[int]) -> Iterator[str]:
             bool(each.broken),
         )
         for each in rows
+        if each.p99
     ]
+    if not waits:
+        return
     yield charts.bars(
         f"From add to get, {counts[0]} workers", waits, "us; 99 %, and the range from 50 to 99.9 %"
     )

@@ -179,9 +179,10 @@ class QueueBench:
         row.switches = statistics.median(each.switches / load.items for each in rounds)
         row.cpu = statistics.median(each.cpu / load.items for each in rounds)
         waits = sorted(wait for each in paced for wait in each.waits)
-        row.p50, row.p99, row.p999 = (
-            waits[int(share * (len(waits) - 1))] for share in (0.5, 0.99, 0.999)
-        )
+        if waits:  # of items without a delay
+            row.p50, row.p99, row.p999 = (
+                waits[int(share * (len(waits) - 1))] for share in (0.5, 0.99, 0.999)
+            )
         row.heap = self._heaps[row.queue]
 
     def _heap(self, name: str) -> float | None:

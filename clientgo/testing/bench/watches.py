@@ -51,7 +51,7 @@ class _Following:
     def run(self, timeout: float) -> float:
         started = time.perf_counter()
         SupervisedThread.started(self._run, name="watch", then="the watch is not measured")
-        before = -1
+        before = 0
         while not self._ended.wait(timeout):
             if self._seen == before:
                 raise BenchError(

@@ -139,7 +139,7 @@ class _Run:
         SupervisedThread.started(
             self._guarded, args=(self._conduct,), name="conductor", then="the round has no result"
         )
-        before = -1
+        before = 0
         while not self._finished.wait(timeout):
             if (now := sum(self._round.taken)) == before:
                 raise StuckError(self._described(timeout))

@@ -252,7 +252,8 @@ def _check_directories(*files: Path | None) -> None:
 def _earlier(file: Path) -> dict[str, Any]:
     try:
         read: dict[str, Any] = json.loads(file.read_bytes())
-        read["workload"], read["rows"]
+        read["workload"], read["machine"], read["date"], read["load_average"]
+        [(row["queue"], row["workers"], row["items_a_second"]) for row in read["rows"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{file} is no result of clientgo bench queue: {error}") from error
     return read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -14,7 +15,10 @@ from typing import Any
 import pytest
 
 from clientgo.__main__ import main
+from clientgo.testing.bench import queue_report
 from clientgo.testing.bench.queue_report import compared
+from clientgo.testing.bench.queue_rows import Settings
+from clientgo.testing.bench.workload import Workload
 from clientgo.util.text.terminal import ExitStatus
 
 QUEUES = """
@@ -42,6 +46,7 @@ Bench = Callable[..., int]
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     (tmp_path / "bench_queues.py").write_text(QUEUES)
+    (tmp_path / "other.json").write_text('{"workload": {}, "rows": []}')
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, "bench_queues", raising=False)
     return lambda *arguments: main(["bench", "queue", *SMALL, *arguments])
@@ -107,6 +112,7 @@ def test_a_queue_that_hangs_is_given_up(bench: Bench, tmp_path: Path) -> None:
         (["--queue", "bench_queues:a_list"], "a_list: list has no method 'add' or 'put'"),
         (["--page", "no/page.html"], "no/page.html can't be written: there is no directory no"),
         (["--compare", "missing.json"], "missing.json is no result of clientgo bench queue"),
+        (["--compare", "other.json"], "other.json is no result of clientgo bench queue"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_line(
@@ -128,6 +134,23 @@ def test_a_load_with_delays_leaves_queues_out_that_have_none(
     out = capsys.readouterr().out
     assert "bench_queues:Mine  it has no add_after, for the items with a delay" in out
     assert "RateLimitingQueue" in out
+
+
+@pytest.mark.parametrize("workers", ["2", "1,2"])
+def test_a_load_of_delayed_items_only_has_no_latency(
+    bench: Bench, capsys: pytest.CaptureFixture[str], tmp_path: Path, workers: str
+) -> None:
+    assert bench("--delays", "1", "--only", "--workers", workers, "--page", "a.html") == 0
+
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Rate")]
+    assert [row.split()[3:6] for row in rows] == [["-", "-", "-"]] * len(workers.split(","))
+    assert (tmp_path / "a.html").read_text().count("<svg") == 1
+
+
+def test_a_system_without_a_load_average_has_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Windows."""
+    monkeypatch.delattr(os, "getloadavg")
+    assert queue_report.result([], Workload(), Settings(), "Queue")["load_average"] is None
 
 
 def test_the_result_the_page_and_the_comparison(
