@@ -245,10 +245,13 @@ def test_a_key_reconciler_is_told_of_what_is_gone(world: World) -> None:
         assert changed.wait_for(lambda: seen == [(A, True), (A, False)], PATIENCE)
 
 
-def test_a_result_that_is_none_of_ours_is_a_bug_that_is_not_retried(world: World) -> None:
-    """OP-REC-07: a terminal failure, said once."""
+@pytest.mark.parametrize("answer", [42, Result.done().keep_finalizer()])
+def test_a_result_that_is_none_of_ours_is_a_bug_that_is_not_retried(
+    world: World, answer: Any
+) -> None:
+    """OP-REC-07: a terminal failure, said once; so is a result that only a clean-up has."""
     world.create(gadget())
-    recording: Any = Recording(lambda _ctx, _obj: 42)  # type: ignore[arg-type,return-value]
+    recording: Any = Recording(lambda _ctx, _obj: answer)
     controller = world.register(recording)
     with world.running():
         recording.wait_for_runs(1)

@@ -10,7 +10,7 @@ import pytest
 
 from clientgo.api.core_v1 import Namespace, Secret
 from clientgo.client import ResourceClient
-from clientgo.meta import ObjectMeta, shard_range
+from clientgo.meta import AlreadyExistsError, ObjectMeta, shard_range
 from clientgo.operator import CacheScope
 from clientgo.testing import Verb
 from tests.operator.test_cache import reading
@@ -54,6 +54,11 @@ def test_what_the_field_selector_of_a_cache_does_not_match_is_not_read_from_it(
         client.create(secret("outside", "Opaque"))
         assert names(client, Secret) == ["inside", "old"]
         assert client.find(Secret, "outside", "default") is None
+        with pytest.raises(AlreadyExistsError) as caught:
+            client.create(secret("outside", "Opaque"))
+    (note,) = caught.value.__notes__
+    assert "only secrets with fields type=kubernetes.io/tls, so a read may not find it" in note
+    assert "use create_or_update" in note
 
 
 def test_an_own_write_that_leaves_or_enters_the_selection_takes_effect_at_once(

@@ -14,6 +14,7 @@ from typing import Any, Literal, Required, TypeAlias, TypedDict, TypeVar
 
 from clientgo.client import PatchKind
 from clientgo.meta import (
+    AlreadyExistsError,
     DecodeError,
     ForbiddenError,
     NotFoundError,
@@ -61,6 +62,14 @@ class WritingClient(ReadingClient):
         """
         try:
             return self._write("create", obj, "", lambda o: self._for(obj).create(obj, **o))
+        except AlreadyExistsError as error:
+            cache = self._cache.peek(self._known(kind_of(obj)))
+            if cache is not None and (limits := cache.limits()):
+                error.add_note(
+                    f"The cache has only {cache.resource.plural} {limits}, so a read may not find "
+                    "it: use create_or_update, or read it with client.live."
+                )
+            raise
         except ForbiddenError as error:
             causes: Iterable[Any] = error.status.details.causes
             if any(cause.reason == "NamespaceTerminating" for cause in causes):

@@ -62,6 +62,10 @@ class Reconcile(Pass):
 
     def _end(self, outcome: Outcome) -> None:
         result = self._result_of(outcome)
+        if result.keeps_finalizer:
+            raise TerminalError(
+                f"{self._parts.controller}: keep_finalizer() is for results of cleanup"
+            )
         self._write(result)
         self._succeed(result)
 
