@@ -41,7 +41,7 @@ class LiveLesson:
             self._answered = threading.Event()
             self._stage = Stage(self._session, self._controller, self._answered.wait, number=number)
             self._thread = SupervisedThread.started(
-                self._run, args=(self._stage,), name="study-lesson", then="the lesson stops"
+                self._run, args=(self._stage,), name="lesson", then="the lesson stops"
             )
 
     def answer(self) -> None:

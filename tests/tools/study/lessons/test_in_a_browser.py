@@ -191,6 +191,7 @@ def test_a_live_lesson_ends_with_the_buttons_of_the_study(browser: Any) -> None:
         press_until(page, "over")
 
         assert counted(page) == [(count.label, count.expected) for count in lesson.counts]
+        assert page.locator("#pause").is_visible()
         page.click("[data-action=create]")
         page.wait_for_function("Study.current.lines.some((one) => one.action === 'create')")
 

@@ -4,60 +4,61 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
 
-from clientgo.tools.study.lessons.catalog import lesson_called
-from clientgo.tools.study.lessons.live import LiveLesson, live_lesson
+from clientgo.tools.study.lessons.catalog import LESSONS, lesson_called
+from clientgo.tools.study.lessons.lesson import Lesson
+from clientgo.tools.study.lessons.live import live_lesson
 from clientgo.tools.study.lessons.stage import Stage
 from clientgo.tools.study.server import PageServer
-from clientgo.tools.study.session import Session
 from tests.tools.study.reading import Reader
 
-TOMBSTONE = lesson_called("tombstone")
+TEN_EDITS, TOMBSTONE = lesson_called("ten-edits"), lesson_called("tombstone")
 
 
-@pytest.fixture
-def playing() -> Iterator[tuple[Session, LiveLesson]]:
-    with live_lesson(TOMBSTONE) as both:
-        yield both
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_run_waits_for_the_answer_and_then_lets_the_controller_go(lesson: Lesson) -> None:
+    with live_lesson(lesson) as (session, live):
+        reader = Reader(session.recording)
+
+        live.begin(live.new_number())
+        asked = reader.wait_for("the question", lambda line: line.get("what") in ("ask", "failed"))
+        assert asked["what"] == "ask", asked
+        live.answer()
+
+        end = reader.wait_for("the end", lambda line: line.get("what") in ("end", "failed"))
+        assert end.get("counts") == [[count.label, count.expected] for count in lesson.counts]
+        live.end()
+        assert session.pacing.mode == "running"
 
 
-def test_a_run_waits_for_the_answer_and_then_lets_the_controller_go(
-    playing: tuple[Session, LiveLesson],
-) -> None:
-    session, live = playing
-    reader = Reader(session.recording)
+def test_the_controller_is_held_until_the_answer() -> None:
+    with live_lesson(TOMBSTONE) as (session, live):
+        reader = Reader(session.recording)
+        live.begin(1)
 
-    live.begin(live.new_number())
-    reader.wait_for_hop("study.lesson", what="ask")
-    assert session.pacing.mode == "paused"
-    live.answer()
+        reader.wait_for_hop("study.lesson", what="ask")
 
-    end = reader.wait_for_hop("study.lesson", what="end")
-    assert end["counts"] == [[count.label, count.expected] for count in TOMBSTONE.counts]
-    live.end()
-    assert session.pacing.mode == "running"
+        assert session.pacing.mode == "paused"
+        assert not reader.has("handler.call", tombstone=True)
 
 
-def test_another_run_ends_the_one_before_and_begins_without_its_objects(
-    playing: tuple[Session, LiveLesson],
-) -> None:
-    session, live = playing
-    reader = Reader(session.recording)
-    live.begin(1)
-    reader.wait_for_hop("study.lesson", what="begin")
+def test_another_run_ends_the_one_before_and_begins_without_its_objects() -> None:
+    with live_lesson(TEN_EDITS) as (session, live):
+        reader = Reader(session.recording)
+        live.begin(1)
+        reader.wait_for_hop("study.lesson", what="ask")
 
-    live.begin(2)
-    reader.wait_for_hop("study.lesson", what="run", run=2)
-    reader.wait_for_hop("study.lesson", what="ask")
-    live.answer()
+        live.begin(2)
+        reader.wait_for_hop("study.lesson", what="run", run=2)
+        reader.wait_for_hop("study.lesson", what="ask")
+        live.answer()
 
-    end = reader.wait_for_hop("study.lesson", what="end")
-    assert end["counts"] == [[count.label, count.expected] for count in TOMBSTONE.counts]
+        end = reader.wait_for_hop("study.lesson", what="end")
+        assert end["counts"] == [[count.label, count.expected] for count in TEN_EDITS.counts]
 
 
 @pytest.mark.thread_failure
