@@ -153,6 +153,21 @@ def test_an_action_is_noted_before_its_first_effect(session: Session, reader: Re
     assert ten["message"] == "you edit Foo foo-1 10 times at once"
 
 
+def test_ten_edits_arrive_in_one_burst_at_full_speed(session: Session, reader: Reader) -> None:
+    reader.settle()
+    reader.forget()
+    session.act("ten-edits", "default/foo-1")
+
+    for _ in range(10):
+        reader.wait_for_hop("watch.event", key="default/foo-1")
+    while len([line for line in reader.seen if line["hop"] == "handler.call"]) < 10:
+        reader.wait_for_hop("handler.call")
+    reader.settle()
+
+    # One by one they would be ten: a sync ends before the next edit.
+    assert sum(line["hop"] == "sync.start" for line in reader.seen) <= 5
+
+
 def test_only_the_syncs_of_the_chosen_key_fail(session: Session, reader: Reader) -> None:
     session.act("create", "")
     reader.wait_for_hop("index.update", of="Deployment", key="default/web-2")
