@@ -198,5 +198,8 @@ def test_what_cannot_be_waited_for_is_told(
     world.asked.before = forbid
     parts.catch_up(time.monotonic() + PATIENCE, StopEvent())
     late, refused = [line for line in caplog.messages if "older state" in line]
-    assert late.startswith("parts.example.com: the watch is late")
+    assert late == (
+        "parts.example.com: the watch is late; runs may begin with an older state than was written "
+        "before"
+    )
     assert "not for you" in refused

@@ -1,4 +1,4 @@
-"""Wait until a cache has what the API server has: all that the leader before this one has written.
+"""Wait until a cache has what the API server has: all that the last leader or owner has written.
 
 Promises that a run which begins afterwards reads no older state of the kind than a read at the API
 server would have returned when this began. A list of headers says what there is; the watch brings
@@ -28,7 +28,7 @@ from clientgo.rest import TransportError
 from clientgo.util.wait import wait_for_event
 
 LONGEST_WAIT: Final = 10.0
-"""Real seconds that a new leader waits for the watches of all kinds."""
+"""Real seconds that a new leader, or a new owner of shards, waits for the watches of all kinds."""
 
 _PAGE: Final = 500
 
@@ -66,7 +66,7 @@ def catch_up(
         return  # there is no such kind, and no object of it
     except (DecodeError, StatusError, TransportError) as error:
         if not stop.is_set():
-            message = "%s: runs may begin with an older state than the last leader wrote: %s"
+            message = "%s: runs may begin with an older state than was written before: %s"
             _log.warning(message, kind, error)
         return
     if not listed.is_missing(informer):
@@ -82,8 +82,8 @@ def catch_up(
         while listed.is_missing(informer) and not stop.is_set():
             if not wait_for_event(changed, max(deadline - time.monotonic(), 0.0), stop):
                 if not stop.is_set():
-                    message = "%s: the watch is late; runs may begin with an older state than the "
-                    _log.warning(message + "last leader wrote", kind)
+                    message = "%s: the watch is late; runs may begin with an older state than was "
+                    _log.warning(message + "written before", kind)
                 return
             changed.clear()
     finally:

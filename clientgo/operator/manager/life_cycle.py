@@ -180,11 +180,9 @@ def within(deadline: float | None, name: str, step: Callable[[], object]) -> lis
     Return ``name`` in a list if it is still running then, in a thread of that name.
     """
     try:
-        thread = SupervisedThread.started(
-            step, name=name, then="the stop goes on without this step"
-        )
+        thread = SupervisedThread.started(step, name=name, then="the manager goes on without it")
     except ThreadStartError as error:
-        _log.warning("%s; the step of the stop has no time limit", error)
+        _log.warning("%s; this step has no time limit", error)
         step()
         return []
     return join_threads([thread], time_left(deadline))

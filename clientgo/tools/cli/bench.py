@@ -77,32 +77,26 @@ def _add_queue(part: CommandParser) -> None:
         "--workers", metavar="N,...", type=_counts, default=[load.workers],
         help=f"worker threads, or tasks of asyncio; a table for each (default: {load.workers})",
     )  # fmt: skip
-    for option, kind, help_text in (
-        ("producers", _positive, "threads or tasks that add"),
-        ("items", _positive, "items in a round"),
-        ("adds", _positive, "how often each item is added"),
-        ("readds", _share, "share of the items that are added again while processed"),
-        ("failures", _share, "share of the items whose first sync fails"),
-        ("delays", _share, "share of the items that are added with a delay of 1 ms"),
-        ("work", _seconds, "seconds for which the sync of an item waits"),
-        ("compute", _seconds, "seconds of processor time of the sync of an item"),
-    ):
-        default = getattr(load, option)
-        part.add_argument(
-            f"--{option}", metavar="N" if kind is _positive else "X", type=kind, default=default,
-            help=f"{help_text} (default: {default:g})",
-        )  # fmt: skip
     settings = Settings()
-    for option, kind, help_text in (
+    for defaults, option, kind, help_text in (
+        (load, "producers", _positive, "threads or tasks that add"),
+        (load, "items", _positive, "items in a round"),
+        (load, "adds", _positive, "how often each item is added"),
+        (load, "readds", _share, "share of the items that are added again while processed"),
+        (load, "failures", _share, "share of the items whose first sync fails"),
+        (load, "delays", _share, "share of the items that are added with a delay of 1 ms"),
+        (load, "work", _seconds, "seconds for which the sync of an item waits"),
+        (load, "compute", _seconds, "seconds of processor time of the sync of an item"),
         (
+            settings,
             "seconds",
             _seconds,
             "time for the rounds of a row, 3 to 21; again for its latency, at most 3",
         ),
-        ("rate", _positive, "items added a second while the latency is measured"),
-        ("timeout", _positive, "seconds without an item after which a queue is given up"),
+        (settings, "rate", _positive, "items added a second while the latency is measured"),
+        (settings, "timeout", _positive, "seconds without an item after which a queue is given up"),
     ):
-        default = getattr(settings, option)
+        default = getattr(defaults, option)
         part.add_argument(
             f"--{option}", metavar="N" if kind is _positive else "X", type=kind, default=default,
             help=f"{help_text} (default: {default:g})",

@@ -29,8 +29,6 @@ from clientgo.util.text.percent_encoding import escape, unescape
 _NAME_LOOKUPS = 16
 """Names that are looked up at the same time. A lookup can't be cancelled, so it has a thread."""
 
-"""What Go does not escape in a path, beside letters, digits and ``-_.~``."""
-
 
 class WebhookCallError(Exception):
     """The webhook could not be called, or its response can't be read."""
