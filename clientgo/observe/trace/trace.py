@@ -75,7 +75,7 @@ class Trace:
         self._closed = False
         self._made_in = generation()
         self._failures: dict[Tracer, int] = {}
-        self._failures_lock = threading.Lock()
+        self._lock = threading.Lock()
         self._began_at = 0.0
         self._last_at = 0.0
         self._count = 0
@@ -83,7 +83,7 @@ class Trace:
         self._thread = SupervisedThread(
             self._deliver, name="clientgo-trace", then="nothing is traced any more"
         )
-        renew_in_child(self, "_failures_lock", renew=Trace._close)  # its thread is not there
+        renew_in_child(self, "_lock", renew=Trace._close)  # its thread is not there
 
     # For components
 
@@ -138,20 +138,22 @@ class Trace:
 
     def add_component(self, component: object) -> None:
         """Let a tool act on what it shows. The component lives no longer for it."""
-        self._components = [each for each in self._components if each() is not None]
-        self._components.append(ref(component))
+        with self._lock:
+            kept = [each for each in self._components if each() is not None]
+            self._components = [*kept, ref(component)]
 
     # For who traces
 
     def components(self) -> list[object]:
         """Return the informers that were made in this trace and still exist."""
-        found = [reference() for reference in self._components]
+        with self._lock:
+            found = [reference() for reference in self._components]
         return [component for component in found if component is not None]
 
     @property
     def failures(self) -> int:
         """How many calls of tracers have failed."""
-        with self._failures_lock:
+        with self._lock:
             return sum(self._failures.values())
 
     def begin(self) -> None:
@@ -243,7 +245,7 @@ class Trace:
             self._failed(tracer, error)
 
     def _failed(self, tracer: Tracer, error: BaseException) -> None:
-        with self._failures_lock:
+        with self._lock:
             is_first = tracer not in self._failures
             self._failures[tracer] = self._failures.get(tracer, 0) + 1
         if is_first:
