@@ -27,6 +27,20 @@ TIMEOUT = 60_000.0
 
 WIDE, PHONE = (1280, 800), (390, 844)
 
+OVERLAPS = """() => {
+  const texts = [...document.querySelectorAll("#picture text")]
+    .filter((one) => one.textContent && !one.closest(".leaving, .comet"))
+    .map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const found = [];
+  texts.forEach(([a, p], i) => texts.slice(i + 1).forEach(([b, q]) => {
+    const x = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+    const y = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+    if (x > 1 && y > 4) found.push(`${a} / ${b}`);
+  }));
+  return found;
+}"""
+"""Returns the labels of the picture that overlap, in pairs."""
+
 _ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -18,7 +18,7 @@ from clientgo.tools.study.recording import Recording
 from clientgo.tools.study.server import PageServer
 from clientgo.tools.study.session import Session
 from clientgo.tools.study.target import foo_target
-from tests.tools.study.chromium import PHONE, WIDE, chromium, needs_chromium, opened
+from tests.tools.study.chromium import OVERLAPS, PHONE, WIDE, chromium, needs_chromium, opened
 from tests.tools.study.hops import FOO, place_of, recorded
 from tests.tools.study.reading import Reader
 
@@ -148,21 +148,7 @@ def test_the_page_fits_and_its_labels_do_not_overlap(
         seek(page, place_of("queue.done"))
 
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-        overlaps = page.evaluate(
-            """() => {
-              const texts = [...document.querySelectorAll("#picture text")]
-                .filter((one) => one.textContent && !one.closest(".leaving, .comet"))
-                .map((one) => [one.textContent, one.getBoundingClientRect()]);
-              const found = [];
-              texts.forEach(([a, p], i) => texts.slice(i + 1).forEach(([b, q]) => {
-                const x = Math.min(p.right, q.right) - Math.max(p.left, q.left);
-                const y = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
-                if (x > 1 && y > 4) found.push(`${a} / ${b}`);
-              }));
-              return found;
-            }"""
-        )
-        assert overlaps == []
+        assert page.evaluate(OVERLAPS) == []
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])

@@ -42,7 +42,11 @@ Study.lesson = ({ player, picture, setup, post }) => {
   /* Show what there is when the lesson begins. */
   function prepare() {
     const begin = waiting.findIndex((line) => isMark(line) && line.what === "begin");
-    if (begin < 0) return;
+    if (begin < 0) {
+      const failed = waiting.find((line) => isMark(line) && line.what === "failed");
+      if (failed) fail(failed);
+      return;
+    }
     give(waiting.splice(0, begin + 1).filter((line) => !isMark(line)));
     player.seek(player.lines.length);
     by("caption").textContent = "Before the lesson begins";

@@ -14,10 +14,12 @@ import pytest
 from clientgo.tools.study.lessons.catalog import LESSONS, lesson_called
 from clientgo.tools.study.lessons.lesson import Lesson
 from clientgo.tools.study.lessons.live import live_lesson
+from clientgo.tools.study.lessons.marks import LessonError
 from clientgo.tools.study.lessons.page import Site, site_page
+from clientgo.tools.study.lessons.stage import Stage
 from clientgo.tools.study.page import asset, names
 from clientgo.tools.study.server import PageServer
-from tests.tools.study.chromium import PHONE, WIDE, chromium, needs_chromium, opened
+from tests.tools.study.chromium import OVERLAPS, PHONE, WIDE, chromium, needs_chromium, opened
 from tests.tools.study.lessons.runs import run_of
 
 pytestmark = [needs_chromium, pytest.mark.browser]
@@ -80,19 +82,6 @@ def counted(page: Any) -> list[tuple[str, int]]:
     rows = page.locator("#counts tbody tr").all()
     return [(row.locator("th").inner_text(), int(row.locator("td").inner_text())) for row in rows]
 
-
-OVERLAPS = """() => {
-  const texts = [...document.querySelectorAll("#picture text")]
-    .filter((one) => one.textContent && !one.closest(".leaving, .comet"))
-    .map((one) => [one.textContent, one.getBoundingClientRect()]);
-  const found = [];
-  texts.forEach(([a, p], i) => texts.slice(i + 1).forEach(([b, q]) => {
-    const x = Math.min(p.right, q.right) - Math.max(p.left, q.left);
-    const y = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
-    if (x > 1 && y > 4) found.push(`${a} / ${b}`);
-  }));
-  return found;
-}"""
 
 VISIBLE = """(pill) => {
   const area = pill.getBoundingClientRect();
@@ -176,6 +165,23 @@ def test_a_lesson_is_read_without_scripts(browser: Any, site: str) -> None:
         assert lesson_called("tombstone").question in shown
         assert not page.locator("#stage").is_visible()
         assert page.locator("#lesson").bounding_box()["width"] <= PHONE[0]
+
+
+def test_a_live_lesson_that_fails_before_its_begin_says_so(
+    browser: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(stage: Stage, *foos: str) -> None:
+        raise LessonError("no such Foo")
+
+    monkeypatch.setattr(Stage, "prepare", fail)
+    lesson = lesson_called("tombstone")
+    with (
+        live_lesson(lesson) as (session, live),
+        PageServer(session.recording, title="x", session=session, lesson=live) as server,
+        opened(browser, server.url) as page,
+    ):
+        wait_for(page, "over")
+        assert page.locator("#caption").inner_text() == "The lesson can't go on: no such Foo"
 
 
 def test_a_live_lesson_ends_with_the_buttons_of_the_study(browser: Any) -> None:
