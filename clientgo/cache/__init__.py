@@ -21,7 +21,6 @@ from clientgo.cache.client_go.helpers import (
     new_namespace_keyed_reflector,
     watch_list_options,
 )
-from clientgo.cache.client_go.pager import ListPager
 from clientgo.cache.informer.controller import DELTA_FIFO, REAL_FIFO, Controller, QueueChoice
 from clientgo.cache.informer.handlers import (
     FilteringHandler,
@@ -44,6 +43,7 @@ from clientgo.cache.informer.wait_for_cache_sync import (
     SyncResult,
     wait_for_cache_sync,
 )
+from clientgo.cache.pager import ListPager
 from clientgo.cache.queues.delta_fifo import DeltaFIFO
 from clientgo.cache.queues.done_checker import AsyncTracker, DoneChecker, Latch, SingleFileTracker
 from clientgo.cache.queues.queue import (

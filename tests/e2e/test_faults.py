@@ -13,7 +13,7 @@ import pytest
 from clientgo.api.apps_v1 import Deployment, DeploymentSpec
 from clientgo.api.core_v1 import Container, PodSpec, PodTemplateSpec
 from clientgo.api.meta_v1 import LabelSelector
-from clientgo.cache.client_go.pager import DEFAULT_PAGE_SIZE
+from clientgo.cache.pager import DEFAULT_PAGE_SIZE
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
 from clientgo.meta.timestamps import parse_time

@@ -10,11 +10,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from clientgo.cache import HandlerFuncs, ListerWatcher, ResourceEventHandler, SharedIndexInformer
+from clientgo.cache import (
+    HandlerFuncs,
+    ListerWatcher,
+    ListPager,
+    ResourceEventHandler,
+    SharedIndexInformer,
+)
 from clientgo.meta import (
     DecodeError,
     ListOptions,
@@ -25,12 +30,10 @@ from clientgo.meta import (
     parse_resource_version,
 )
 from clientgo.rest import TransportError
-from clientgo.util.wait import wait_for_event
+from clientgo.util.wait import WaitCancelledError, wait_for_event
 
 LONGEST_WAIT: Final = 10.0
 """Real seconds that a new leader, or a new owner of shards, waits for the watches of all kinds."""
-
-_PAGE: Final = 500
 
 _log = logging.getLogger("clientgo.operator.cache")
 
@@ -64,7 +67,7 @@ def catch_up(
         listed = _compare(informer, headers, stop)
     except NotFoundError:
         return  # there is no such kind, and no object of it
-    except (DecodeError, StatusError, TransportError) as error:
+    except (DecodeError, StatusError, TransportError, WaitCancelledError) as error:
         if not stop.is_set():
             message = "%s: runs may begin with an older state than was written before: %s"
             _log.warning(message, kind, error)
@@ -94,7 +97,7 @@ def _compare(
     informer: SharedIndexInformer[Any], headers: ListerWatcher[Any], stop: threading.Event
 ) -> _Listed:
     store, known, needed, version = informer.indexer, set[str](), 0, 0
-    for page in _pages(headers, stop):
+    for page in ListPager(headers.list).pages(ListOptions(), stop):
         version = _version(page.metadata.resource_version)
         for header in page.items:
             key = str(ObjectName.of(header))
@@ -104,16 +107,6 @@ def _compare(
                 needed = max(needed, _version_of(header))
     gone = [key for key in store.list_keys() if key not in known]
     return _Listed(needed, gone, version)
-
-
-def _pages(headers: ListerWatcher[Any], stop: threading.Event) -> Iterator[Any]:
-    following = ""
-    while True:
-        page = headers.list(ListOptions(limit=_PAGE, continue_=following), stop)
-        yield page
-        following = page.metadata.continue_
-        if not following:
-            return
 
 
 def _version_of(obj: Any) -> int:

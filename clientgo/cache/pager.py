@@ -61,8 +61,7 @@ class ListPager:
         before a page, ``TypeError`` for an answer that is not a list, ``DecodeError`` for a
         continue token that comes a second time, and what the page function raises.
         """
-        options = self._with_limit(options)
-        pages = self._pages(options, stop)
+        pages = self.pages(options, stop)
         first = next(pages)
         if not first.metadata.continue_:
             return first, False
@@ -91,15 +90,14 @@ class ListPager:
         ``stop`` is set, the current page is visited to its end, then
         :class:`~clientgo.util.wait.WaitCancelledError` is raised.
         """
-        with _Prefetcher(
-            lambda child: self._pages(self._with_limit(options), child), self._prefetch, stop
-        ) as pages:
+        with _Prefetcher(lambda child: self.pages(options, child), self._prefetch, stop) as pages:
             for page in pages:
                 for item in page.items:
                     visit(item)
 
-    def _pages(self, options: ListOptions, stop: threading.Event) -> Iterator[ObjectList[Any]]:
-        tokens: set[str] = set()
+    def pages(self, options: ListOptions, stop: threading.Event) -> Iterator[ObjectList[Any]]:
+        """Iterate over the pages; each is fetched when it is asked for. Raises as :meth:`list`."""
+        options, tokens = self._with_limit(options), set[str]()
         while True:
             page = self._page(options, stop)
             token = page.metadata.continue_
