@@ -17,8 +17,9 @@ from clientgo.testcluster.server.admission.policies import plugin
 from clientgo.testcluster.server.admission.policies.mutating import MutatingPolicy
 from clientgo.testcluster.server.admission.policies.validating import ValidatingPolicy
 from clientgo.testcluster.server.kinds import definitions
-from clientgo.testcluster.server.objects import large_work, turns, writer
-from clientgo.testcluster.server.objects.writer import ObjectWriter, Target
+from clientgo.testcluster.server.objects import large_work, preparation, turns, writer
+from clientgo.testcluster.server.objects.storing import Target
+from clientgo.testcluster.server.objects.writer import ObjectWriter
 from clientgo.testcluster.server.requests import verbs, watching
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.storage import StoredObject
@@ -263,11 +264,11 @@ def test_what_admission_does_with_a_large_object_does_not_hold_the_event_loop(
 
         monkeypatch.setattr(owner, name, recorded)
 
-    for module in (webhooks, plugin, writer):
+    for module in (webhooks, plugin, preparation):
         record(module, "read_object")
     record(webhooks.Webhook, "meets_conditions")
     record(webhooks, "apply_json_patch")
-    for step in ("_is_unchanged", "_prepare_update", "_count_generation", "validate_new"):
+    for step in ("is_unchanged", "prepare_update", "count_generation", "check_new"):
         record(writer, step)
     add_policies(api)
     record(ValidatingPolicy, "refusals")
@@ -284,7 +285,7 @@ def test_what_admission_does_with_a_large_object_does_not_hold_the_event_loop(
 
     assert {name for name, _ in threads} == {
         *("read_object", "meets_conditions", "apply_json_patch", "refusals", "mutate"),
-        *("_is_unchanged", "_prepare_update", "_count_generation", "validate_new"),
+        *("is_unchanged", "prepare_update", "count_generation", "check_new"),
     }
     assert {thread.rpartition("_")[0] for _, thread in threads} == {"apiserver-large-objects"}
 

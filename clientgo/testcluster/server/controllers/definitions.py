@@ -26,8 +26,9 @@ from clientgo.testcluster.server.crds.validation import CLEANUP_FINALIZER, is_co
 from clientgo.testcluster.server.http.webhook_client import WebhookClient
 from clientgo.testcluster.server.objects.options import DeleteOptions
 from clientgo.testcluster.server.objects.state import State
+from clientgo.testcluster.server.objects.storing import Target
 from clientgo.testcluster.server.objects.turns import in_turns
-from clientgo.testcluster.server.objects.writer import ObjectWriter, Target
+from clientgo.testcluster.server.objects.writer import ObjectWriter
 from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.resources.resource import ReadAgain, Resource
 from clientgo.testcluster.server.storage.storage import Change, Collection, Object, StoredObject

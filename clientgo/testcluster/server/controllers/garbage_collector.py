@@ -31,11 +31,11 @@ from clientgo.testcluster.server.controllers.owner_graph import (
 from clientgo.testcluster.server.objects.deletion import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 from clientgo.testcluster.server.objects.options import SERVER_OPTIONS, DeleteOptions, Propagation
 from clientgo.testcluster.server.objects.state import State
+from clientgo.testcluster.server.objects.storing import Target
 from clientgo.testcluster.server.objects.turns import in_turns
 from clientgo.testcluster.server.objects.writer import (
     ObjectChange,
     ObjectWriter,
-    Target,
     WriteResult,
 )
 from clientgo.testcluster.server.resources.errors import FailedRequestError

@@ -18,8 +18,9 @@ from clientgo.testcluster.server.admission.plugins.cluster import CLAIM_PROTECTI
 from clientgo.testcluster.server.controllers.background import BackgroundWork
 from clientgo.testcluster.server.objects.options import SERVER_OPTIONS, DeleteOptions
 from clientgo.testcluster.server.objects.state import State
+from clientgo.testcluster.server.objects.storing import Target
 from clientgo.testcluster.server.objects.turns import in_turns
-from clientgo.testcluster.server.objects.writer import ObjectWriter, Target
+from clientgo.testcluster.server.objects.writer import ObjectWriter
 from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.storage import Change, Collection, CollectionKey, Object

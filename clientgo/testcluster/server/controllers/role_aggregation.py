@@ -17,7 +17,8 @@ from clientgo.meta.watch_event import EventType
 from clientgo.testcluster.server.controllers.background import BackgroundWork
 from clientgo.testcluster.server.objects.options import FieldValidation, WriteOptions
 from clientgo.testcluster.server.objects.state import State
-from clientgo.testcluster.server.objects.writer import ObjectWriter, Target
+from clientgo.testcluster.server.objects.storing import Target
+from clientgo.testcluster.server.objects.writer import ObjectWriter
 from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.storage import Change, Collection, Object

@@ -63,8 +63,8 @@ def check_has_version(obj: Object) -> None:
         raise internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
 
 
-def validate_new(resource: Resource, name: str, obj: Object) -> None:
-    """Check a new object by the rules of its kind.
+def check_new(resource: Resource, name: str, obj: Object) -> list[str]:
+    """Check a new object by the rules of its kind; return what its client is warned of.
 
     Raises:
         FailedRequestError: 422.
@@ -79,6 +79,7 @@ def validate_new(resource: Resource, name: str, obj: Object) -> None:
     causes += strategy.validate(obj)
     if causes:
         raise invalid(resource.reported, name, causes)
+    return strategy.warnings(obj, None)
 
 
 def type_causes(resource: Resource, obj: Object) -> list[FieldError]:
@@ -127,10 +128,10 @@ def _given_type(resource: Resource, obj: Object) -> ResourceType:
     return resource.as_kind(obj["kind"]).in_group(group)
 
 
-def validate_update(
+def check_update(
     resource: Resource, name: str, new: Object, old: Object, subresource: str
-) -> None:
-    """Check a change by the rules of the kind.
+) -> list[str]:
+    """Check a change by the rules of the kind; return what its client is warned of.
 
     Raises:
         FailedRequestError: 422.
@@ -146,3 +147,6 @@ def validate_update(
         causes += strategy.validate_update(new, old)
     if causes:
         raise invalid(resource.reported, name, causes)
+    if subresource == "status":
+        return strategy.status_warnings(new, old)
+    return strategy.warnings(new, old)

@@ -6,6 +6,8 @@ write that changes nothing stores nothing and keeps its resource version. Nothin
 the read of the old state and the write, except a matching admission webhook, and the thread that
 works on large objects; then the write starts again if the old state has changed meanwhile.
 
+The steps are in ``preparation``, ``write_checks`` and ``storing``; admission is between them.
+
 Upstream: apiserver ``registry/generic/registry.Store``.
 """
 
@@ -15,18 +17,16 @@ import asyncio
 import functools
 import weakref
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
-from clientgo.meta.json_values import copy_json, json_equal
+from clientgo.meta.json_values import copy_json
 from clientgo.testcluster.fields.managed_fields import Convert, rewritten
 from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
 from clientgo.testcluster.server.auth.authorization.refusals import AccessDeniedError
 from clientgo.testcluster.server.auth.users import User
 from clientgo.testcluster.server.objects import metadata as object_meta
 from clientgo.testcluster.server.objects.admission import Admission, Operation, Review
-from clientgo.testcluster.server.objects.decoding import read_object
 from clientgo.testcluster.server.objects.deletion import (
     Grace,
     check_preconditions,
@@ -37,24 +37,33 @@ from clientgo.testcluster.server.objects.deletion import (
 )
 from clientgo.testcluster.server.objects.large_work import WorkOn
 from clientgo.testcluster.server.objects.options import SERVER_OPTIONS, DeleteOptions, WriteOptions
-from clientgo.testcluster.server.objects.ownership import with_conversions, without_times
+from clientgo.testcluster.server.objects.ownership import with_conversions
+from clientgo.testcluster.server.objects.preparation import (
+    Preparation,
+    avoid_taken_name,
+    count_generation,
+    prepare_update,
+)
 from clientgo.testcluster.server.objects.state import State
-from clientgo.testcluster.server.objects.stored_size import check_stored_size
+from clientgo.testcluster.server.objects.storing import (
+    Target,
+    encode_unstored,
+    existing_object,
+    is_unchanged,
+    store,
+)
 from clientgo.testcluster.server.objects.write_checks import (
     check_changed_type,
     check_has_version,
+    check_new,
     check_new_type,
+    check_update,
     check_version,
     take_version_of_new,
-    type_causes,
-    validate_new,
-    validate_update,
 )
 from clientgo.testcluster.server.resources.errors import (
     already_exists,
-    another_namespace,
     conflict,
-    not_found,
 )
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.deep_values import fold
@@ -62,12 +71,7 @@ from clientgo.testcluster.server.storage.storage import (
     Collection,
     Object,
     StoredObject,
-    encode_state,
-    object_key,
 )
-
-_GENERATE_ATTEMPTS = 8
-"""Tries to find a free generated name, as upstream does."""
 
 _FREE_ATTEMPTS = 2
 """Tries of an update before it waits for the others that have failed as often. Not from the start:
@@ -79,19 +83,6 @@ ObjectChange = Callable[[Object], Object]
 
 _ConvertingChange = Callable[[Object, Convert], Object]
 """The same, and is given what converts objects for owners at other versions."""
-
-
-class Target(msgspec.Struct, frozen=True):
-    """The object that a write is about."""
-
-    resource: Resource
-    namespace: str
-    name: str
-
-    @property
-    def key(self) -> str:
-        """Return its key within the collection."""
-        return object_key(self.namespace, self.name)
 
 
 class WriteResult(msgspec.Struct):
@@ -109,6 +100,7 @@ class ObjectWriter:
     def __init__(self, state: State, admission: Admission) -> None:
         self._state = state
         self._admission = admission
+        self._preparation = Preparation(state)
         self._turns: weakref.WeakValueDictionary[tuple[Collection, str], asyncio.Lock]
         self._turns = weakref.WeakValueDictionary()
         """By collection and key: updates that others have overtaken go on one after the other."""
@@ -138,13 +130,13 @@ class ObjectWriter:
         obj = await with_conversions(
             resource,
             work,
-            lambda convert: self._prepared_new(
-                resource, namespace, new, options, applied, convert, work.is_large
+            lambda convert: self._preparation.new(
+                resource, namespace, new, options, convert, applied=applied, is_large=work.is_large
             ),
         )
         metadata = obj["metadata"]
         if must_generate:
-            _avoid_taken_name(collection, namespace, metadata)
+            avoid_taken_name(collection, namespace, metadata)
         target = Target(resource, namespace, metadata.get("name", ""))
         review = Review(
             Operation.CREATE,
@@ -163,7 +155,7 @@ class ObjectWriter:
         check_new_type(resource, target.name, obj)
         review.obj = obj
         version = self._allocate(review)
-        review.warnings += await work.evaluate(_check_new, resource, target.name, obj)
+        review.warnings += await work.evaluate(check_new, resource, target.name, obj)
         await self._admission.validate(review)
         if self._state.storage.version != version:  # the namespace may have gone meanwhile
             self._admission.check(Operation.CREATE, resource, namespace, target.name)
@@ -182,7 +174,7 @@ class ObjectWriter:
             )
             error.warnings = tuple(review.warnings)
             raise error
-        stored = self._store(collection, target, form, dry_run=options.dry_run)
+        stored = store(self._state, collection, target, form, dry_run=options.dry_run)
         return WriteResult(stored, created=True, warnings=review.warnings)
 
     async def _mutate(self, review: Review, obj: Object) -> Object:
@@ -190,19 +182,8 @@ class ObjectWriter:
         await self._admission.mutate(review)
         if review.obj is None or review.obj is obj:
             return obj
-        review.obj = await review.work.run(self._read_mutated, review, review.obj)
+        review.obj = await review.work.run(self._preparation.mutated, review, review.obj)
         return review.obj
-
-    def _read_mutated(self, review: Review, mutated: Object) -> Object:
-        obj, _ = read_object(review.resource, mutated)
-        check_has_version(obj)
-        if review.namespace and obj["metadata"].get("namespace", "") not in ("", review.namespace):
-            raise another_namespace()
-        if review.old is None:
-            self._prepare_new(review.resource, review.namespace, obj)
-        else:
-            _prepare_update(review.resource, obj, review.old, review.subresource)
-        return obj
 
     def _allocate(self, review: Review, since: int = -1) -> int:
         """Allocate, again if something was written since a version; return the version."""
@@ -210,46 +191,6 @@ class ObjectWriter:
         if version != since:
             self._admission.allocate(review)
         return version
-
-    def _prepared_new(
-        self,
-        resource: Resource,
-        namespace: str,
-        obj: Object,
-        options: WriteOptions,
-        applied: bool,
-        convert: Convert,
-        is_large: bool,
-    ) -> Object:
-        """Return a new object with the owners of its fields and what only the server may set."""
-        if not applied:
-            obj = self._owned(resource, "", None, obj, options, convert, is_large)
-        self._prepare_new(resource, namespace, obj)
-        return obj
-
-    def _owned(
-        self,
-        resource: Resource,
-        subresource: str,
-        old: Object | None,
-        new: Object,
-        options: WriteOptions,
-        convert: Convert,
-        is_large: bool,
-    ) -> Object:
-        """Return the object with the owners of its fields; as it is if it fits no type."""
-        if type_causes(resource, new):
-            return new
-        manager = options.field_manager
-        update = self._state.ownership.update
-        return update(resource, subresource, old, new, manager, convert, is_large=is_large)
-
-    def _prepare_new(self, resource: Resource, namespace: str, obj: Object) -> None:
-        """Set what only the server may set, in place."""
-        object_meta.prepare_for_create(obj["metadata"], namespace, self._state.timestamp())
-        if resource.strategy.counts_generations:
-            obj["metadata"]["generation"] = 1
-        resource.strategy.prepare_for_create(obj)
 
     # -- update
 
@@ -301,8 +242,9 @@ class ObjectWriter:
         """Update an object; return None if another write was stored meanwhile."""
         resource = target.resource
         collection = self._collection(resource)
-        stored = _existing(collection, target)
+        stored = existing_object(collection, target)
         work = self._work_on(stored, options)
+        is_large = work.is_large
         [current] = await resource.served([stored])
 
         def changed(convert: Convert) -> tuple[Object, Object]:
@@ -310,9 +252,10 @@ class ObjectWriter:
             check_version(resource, target.name, new["metadata"], old["metadata"])
             check_has_version(new)
             if not applied:
-                is_large = work.is_large
-                new = self._owned(resource, subresource, old, new, options, convert, is_large)
-            _prepare_update(resource, new, old, subresource)
+                new = self._preparation.owned(
+                    resource, subresource, old, new, options, convert, is_large=is_large
+                )
+            prepare_update(resource, new, old, subresource)
             return old, new
 
         old, new = await with_conversions(resource, work, changed)
@@ -331,16 +274,17 @@ class ObjectWriter:
         )
         new = await self._mutate(review, new)
         if subresource != "status":
-            await work.run(_count_generation, resource, new, old)
+            await work.run(count_generation, resource, new, old)
         check_changed_type(resource, target.name, new, old)
         review.obj = new
         version = self._allocate(review)
-        check = _check_update
-        review.warnings += await work.evaluate(check, resource, target.name, new, old, subresource)
+        review.warnings += await work.evaluate(
+            check_update, resource, target.name, new, old, subresource
+        )
         await self._admission.validate(review)
         if stored.is_deep:  # as the old state is: the managed fields are deeper than the object
             fold(new)
-        unchanged = await work.run(_is_unchanged, new, old)
+        unchanged = await work.run(is_unchanged, new, old)
         finished = is_finished(resource, new, old)
         form = new if unchanged or finished else await resource.stored_form(new, work.run)
         if collection.get(target.key) is not stored:
@@ -350,11 +294,11 @@ class ObjectWriter:
             return WriteResult(stored, warnings=review.warnings)
         if finished:
             new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-            final = _encode_unstored(target, new, stored)
+            final = encode_unstored(target, new, stored)
             if not options.dry_run:
                 self._state.storage.delete(collection, target.key)
             return WriteResult(final, deleted=True, warnings=review.warnings)
-        written = self._store(collection, target, form, dry_run=options.dry_run)
+        written = store(self._state, collection, target, form, dry_run=options.dry_run)
         return WriteResult(written, warnings=review.warnings)
 
     # -- apply
@@ -438,7 +382,7 @@ class ObjectWriter:
         self._admission.check(Operation.DELETE, resource, target.namespace, target.name)
         collection = self._collection(resource)
         while True:
-            stored = _existing(collection, target)
+            stored = existing_object(collection, target)
             work = self._work_on(stored)
             [current] = await resource.served([stored])
             old = await work.run(resource.decode, current)
@@ -473,7 +417,7 @@ class ObjectWriter:
             return WriteResult(stored, warnings=warnings)
         last = stored
         if form is not None:
-            last = self._store(collection, target, form, dry_run=options.dry_run)
+            last = store(self._state, collection, target, form, dry_run=options.dry_run)
         if goes and not options.dry_run:
             last = self._state.storage.delete(collection, target.key, form)
         return WriteResult(last, deleted=goes, warnings=warnings)
@@ -507,41 +451,14 @@ class ObjectWriter:
             new["metadata"] = {**old["metadata"], **metadata}
             if new == old:
                 return
-        self._store(collection, target, new, dry_run=False)
-
-    def _work_on(self, stored: StoredObject, options: WriteOptions = SERVER_OPTIONS) -> WorkOn:
-        """Return what runs the work on an object and on what a client sends for it."""
-        return self._state.large_work.on(max(options.work_size, len(stored.raw)))
-
-    # -- storing
+        store(self._state, collection, target, new, dry_run=False)
 
     def _collection(self, resource: Resource) -> Collection:
         return self._state.storage.collection(resource.collection_key)
 
-    def _store(
-        self, collection: Collection, target: Target, obj: Object, *, dry_run: bool
-    ) -> StoredObject:
-        """Store an object in its stored form.
-
-        Raises:
-            FailedRequestError: it is too large.
-        """
-        if dry_run:
-            return _encode_unstored(target, obj, None)
-        resource = target.resource
-        fields = _selectable_values(resource, obj)
-        check = functools.partial(check_stored_size, resource)
-        stored = self._state.storage.put(collection, target.key, obj, fields, check)
-        if resource.is_custom:
-            self._state.registry.note_write(resource, stored.resource_version)
-        return stored
-
-
-def _existing(collection: Collection, target: Target) -> StoredObject:
-    stored = collection.get(target.key)
-    if stored is None:
-        raise not_found(target.resource, target.name)
-    return stored
+    def _work_on(self, stored: StoredObject, options: WriteOptions = SERVER_OPTIONS) -> WorkOn:
+        """Return what runs the work on an object and on what a client sends for it."""
+        return self._state.large_work.on(max(options.work_size, len(stored.raw)))
 
 
 def _change(
@@ -551,75 +468,9 @@ def _change(
     return resource.decode(stored), change(resource.decode(stored), convert)
 
 
-def _check_new(resource: Resource, name: str, obj: Object) -> list[str]:
-    """Check a new object and return what its client is warned of."""
-    validate_new(resource, name, obj)
-    return resource.strategy.warnings(obj, None)
-
-
-def _check_update(
-    resource: Resource, name: str, new: Object, old: Object, subresource: str
-) -> list[str]:
-    """Check a change and return what its client is warned of."""
-    validate_update(resource, name, new, old, subresource)
-    if subresource == "status":
-        return resource.strategy.status_warnings(new, old)
-    return resource.strategy.warnings(new, old)
-
-
 def _marked(
     resource: Resource, obj: Object, finalizers: list[str], grace: Grace, now: float
 ) -> Object | None:
     """Return the object, marked as deleted; None if it is already."""
     marked = marked_deleted(resource, obj, finalizers, grace, now)
     return marked if marked != obj else None
-
-
-def _is_unchanged(new: Object, old: Object) -> bool:
-    return json_equal(new, old) or json_equal(without_times(new), without_times(old))
-
-
-def _avoid_taken_name(collection: Collection, namespace: str, metadata: dict[str, Any]) -> None:
-    """Generate another name while the generated one is taken."""
-    prefix = metadata.get("generateName")
-    if not prefix:
-        return
-    for _ in range(_GENERATE_ATTEMPTS):
-        if collection.get(object_key(namespace, metadata["name"])) is None:
-            return
-        metadata["name"] = object_meta.generate_name(prefix)
-
-
-def _prepare_update(resource: Resource, new: Object, old: Object, subresource: str) -> None:
-    strategy = resource.strategy
-    object_meta.prepare_for_update(new["metadata"], old["metadata"])
-    if subresource == "status":
-        strategy.prepare_for_status_update(new, old)
-    elif subresource:
-        strategy.prepare_for_subresource(subresource, new, old)
-    else:
-        strategy.prepare_for_update(new, old)
-
-
-def _count_generation(resource: Resource, new: Object, old: Object) -> None:
-    strategy = resource.strategy
-    if strategy.counts_generations and strategy.spec_changed(new, old):
-        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
-
-
-def _encode_unstored(target: Target, obj: Object, previous: StoredObject | None) -> StoredObject:
-    """Return a state that is answered but not stored."""
-    version = previous.resource_version if previous else 0
-    raw, deep = encode_state(obj)
-    return StoredObject(target.key, version, raw, obj["metadata"]["uid"], {}, {}, (), deep)
-
-
-def _selectable_values(resource: Resource, obj: Object) -> dict[str, str]:
-    """Return the values that field selectors compare."""
-    metadata = obj["metadata"]
-    values = {"metadata.name": metadata["name"]}
-    if resource.namespaced:
-        values["metadata.namespace"] = metadata["namespace"]
-    for path, read in resource.strategy.selectable_fields.items():
-        values[path] = read(obj)
-    return values

@@ -33,11 +33,11 @@ from clientgo.testcluster.server.objects.decoding import (
 from clientgo.testcluster.server.objects.metadata import drop_duplicate_owners
 from clientgo.testcluster.server.objects.options import FieldValidation, WriteOptions
 from clientgo.testcluster.server.objects.state import State
+from clientgo.testcluster.server.objects.storing import Target
 from clientgo.testcluster.server.objects.turns import in_turns
 from clientgo.testcluster.server.objects.writer import (
     ObjectChange,
     ObjectWriter,
-    Target,
     WriteResult,
 )
 from clientgo.testcluster.server.requests.listing import list_page, selection_of

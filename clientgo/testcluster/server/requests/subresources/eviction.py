@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from clientgo.meta.selectors import SelectorError, selector_from_object
 from clientgo.testcluster.server.http.messages import AnyResponse, value_response
 from clientgo.testcluster.server.objects.options import SERVER_OPTIONS, DeleteOptions
-from clientgo.testcluster.server.objects.writer import Target
+from clientgo.testcluster.server.objects.storing import Target
 from clientgo.testcluster.server.requests.options import read_delete_options, write_options
 from clientgo.testcluster.server.requests.verbs import VerbCall, existing, read_body_as
 from clientgo.testcluster.server.resources.errors import (
