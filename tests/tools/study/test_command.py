@@ -77,6 +77,22 @@ def test_the_code_of_another_controller_is_found_where_it_comes_to_a_sync() -> N
     assert "syncing(" in line["text"][line["line"] - line["first"]]
 
 
+def test_each_button_works_for_a_controller_of_the_user() -> None:
+    target = sample_target()
+    with Session(target, Recording(), beside=lambda _: nullcontext()) as session:
+        reader = Reader(session.recording)
+        reader.see("index.update", of="Foo")
+        names = [action.name for action in target.actions]
+        assert names[:4] == ["create", "edit", "ten-edits", "delete"]
+        for name in [*names[1:], "create"]:  # it exists at first
+            session.act(name, "")
+            reader.see("study.action", action=name)
+
+        ten = reader.see("study.action", action="ten-edits")
+        assert (ten["key"], ten["edits"]) == ("default/example-foo", 10)
+        assert reader.see("study.action", action="edit")["message"] == "you edit Foo example-foo"
+
+
 def test_a_target_needs_an_object_to_work_on() -> None:
     with pytest.raises(TargetError, match="hold no object"):
         own_target("sample", controller, [artifact("crd-status-subresource.yaml")])
