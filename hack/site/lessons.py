@@ -49,7 +49,7 @@ def with_lessons(markdown: str, uri: str) -> str:
     """Return the text of a page with its lessons: a concept begins with them."""
     if uri == PAGE:
         ten, more = ("\n".join(map(_item, lessons)) for lessons in (TEN, MORE))
-        return markdown.replace(_PLACE, f"{ten}\n\nFor who wants more:\n\n{more}")
+        return markdown.replace(_PLACE, f"{ten}\n\nFor readers who want more:\n\n{more}")
     links = [
         f"[{one.title}](../learn/{one.name}/index.html)"
         for one in LESSONS

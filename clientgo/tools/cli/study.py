@@ -138,7 +138,10 @@ def replay(options: argparse.Namespace, stop: threading.Event) -> None:
     """Serve or write the page of a recording."""
     recording, title = load_recording(options.replay), options.replay.name
     if options.export:
-        options.export.write_text(exported(recording, title), encoding="utf-8")
+        try:
+            options.export.write_text(exported(recording, title), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{options.export} can't be written: {error.strerror}") from error
         return
     with PageServer(recording, title=title, port=options.port) as page:
         _print(page)

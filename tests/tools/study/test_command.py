@@ -22,6 +22,8 @@ from sample_controller.demo import artifact, controller
 from tests.background import Background
 from tests.tools.study.reading import Reader
 
+ROOT = Path(__file__).parents[3]
+
 
 @contextmanager
 def own_loop(_config: RestConfig) -> Iterator[None]:
@@ -112,6 +114,10 @@ def test_a_recording_is_written_as_one_page(tmp_path: Path) -> None:
     [
         (["--replay", "gone.jsonl"], "gone.jsonl can't be read: No such file"),
         (["--export", "a.html"], "--export needs --replay"),
+        (
+            ["--replay", str(ROOT / "docs/assets/study.jsonl"), "--export", "no/a.html"],
+            "no/a.html can't be written: No such file",
+        ),
         (["--manifest", "a.yaml"], "--manifest needs --target"),
         (["--target", "no.such:thing", "--manifest", "a.yaml"], "no.such cannot be imported"),
         (["--target", "sample_controller.controller:NAME"], "has no function 'NAME'"),

@@ -1,4 +1,4 @@
-"""All lessons, in order: the ten, and those for who wants more."""
+"""All lessons, in order: the ten, and those for readers who want more."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def site_page(run: Run, site: Site) -> str:
 
 def _number(lesson: Lesson) -> str:
     if lesson in MORE:
-        return "For who wants more"
+        return "For readers who want more"
     return f"Lesson {TEN.index(lesson) + 1} of {len(TEN)}"
 
 
