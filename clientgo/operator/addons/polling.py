@@ -311,7 +311,7 @@ class PerResourcePollingSource(Source):
 
 def _listed(items: Any) -> list[Any]:
     """Return the items of one primary. Raises ``TypeError`` for one item without a list."""
-    if isinstance(items, str) or not isinstance(items, Iterable):
+    if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
         raise TypeError(f"fetch returns a list of items for each primary, not {items!r}")
     return list(items)
 

@@ -208,6 +208,7 @@ def test_a_question_that_fails_is_asked_again_in_its_time(
         ({"default/a": ["x"]}, "fetch returns items by ObjectName.*, and 'default/a' is none"),
         ({A: "x"}, "fetch returns a list of items for each primary, not 'x'"),
         ({A: 1}, "fetch returns a list of items for each primary, not 1"),
+        ({A: {"id": 1}}, "fetch returns a list of items for each primary, not {'id': 1}"),
     ],
 )
 def test_an_answer_of_another_shape_is_refused(
