@@ -27,6 +27,7 @@ from clientgo.operator.reconciler import TASK_ATTRIBUTE, Shape
 from clientgo.operator.result import Result
 from clientgo.operator.sources.primaries import PrimaryWatch
 from clientgo.operator.sources.source import Sink, Source, SourceContext
+from clientgo.util.process import deadline_after, time_left
 
 NAME: Final = "tasks"
 
@@ -125,7 +126,8 @@ class ObjectTasks(Source):
         stop.wait()
         for task in self._tasks:
             task.begin_stop()
-        late = [task for task in self._tasks if not task.wait_stopped(_REPORT_AFTER)]
+        deadline = deadline_after(_REPORT_AFTER)
+        late = [task for task in self._tasks if not task.wait_stopped(time_left(deadline))]
         for task in late:
             task.wait_stopped(None)
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,12 +17,14 @@ from clientgo.meta import NotFoundError, ObjectName
 from clientgo.observe.metrics.prometheus import PrometheusProvider
 from clientgo.operator import Context, LeaderElection, TerminalError
 from clientgo.operator.addons.tasks import daemon, timer
+from clientgo.operator.addons.tasks.supervisor import ObjectTasks
 from clientgo.operator.errors import (
     ConfigError,
     DeclarationError,
     LeadershipLostError,
     ShutdownTimeoutError,
 )
+from clientgo.util import process
 from tests.background import Background
 from tests.operator.world import Gadget, Part, World, gadget, part
 
@@ -253,6 +256,33 @@ class Stubborn(Base):
         self.note("begins")
         self.release.wait(30)
         self.note("ends")
+
+
+def test_at_the_stop_all_tasks_that_do_not_end_are_reported_after_the_same_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """OP-MGR-11: the manager does not wait for long after that."""
+    now = 0.0
+    reported: list[float] = []
+
+    class Stuck:
+        def start(self) -> None: ...
+
+        def begin_stop(self) -> None: ...
+
+        def wait_stopped(self, timeout: float | None) -> bool:
+            nonlocal now
+            if timeout is not None:
+                now += timeout
+                reported.append(now)
+            return False
+
+    monkeypatch.setattr(process.threads, "time", SimpleNamespace(monotonic=lambda: now))
+    tasks, stop = ObjectTasks("gadget", ()), threading.Event()
+    tasks._tasks = [Stuck(), Stuck(), Stuck()]  # type: ignore[list-item]
+    stop.set()
+    tasks.run(stop)
+    assert reported == [10.0, 10.0, 10.0]
 
 
 def test_a_deletion_does_not_wait_for_ever(world: World, caplog: pytest.LogCaptureFixture) -> None:
