@@ -25,6 +25,7 @@ from clientgo.meta import (
     AlreadyExistsError,
     ForbiddenError,
     InvalidError,
+    NotFoundError,
     ObjectMeta,
     StatusError,
     deep_copy,
@@ -126,8 +127,8 @@ class Owner(abc.ABC, Generic[P]):
                 return obj, plan
             try:
                 obj = self._carry_out(ctx, obj, plan)
-            except AlreadyExistsError:
-                # An object of this name is on its way out; its end runs this again.
+            except (AlreadyExistsError, NotFoundError):
+                # An object of this name is on its way out, or gone; its end runs this again.
                 break
             except _RefusedError as refused:
                 note = self.refusal(obj, refused.obj, str(refused))
