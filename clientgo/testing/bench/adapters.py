@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from clientgo.util.copies import CopyableError
 
@@ -19,19 +19,6 @@ Factory = Callable[[], Any]
 
 class BenchError(CopyableError, Exception):
     """Something of the user's that can't be measured; the message says why."""
-
-
-class WorkQueue(Protocol):
-    """What a queue has to have. Each method may be a coroutine function (``async def``)."""
-
-    def add(self, item: str, /) -> Any:
-        """Note that an item needs work."""
-
-    def get(self) -> Any:
-        """Wait for an item; return it, or a pair of it and something else."""
-
-    def done(self, item: str, /) -> Any:
-        """End the processing of an item."""
 
 
 @dataclass(frozen=True)
