@@ -111,7 +111,7 @@ class Stage:
         """Where the lines begin that steps look at: at the last sentence, or sync."""
         self._marks = 0
         self._held: dict[int, Line] = {}
-        self._state = _Settling()
+        self._state = Settling()
 
     # The run
 
@@ -384,7 +384,7 @@ class Stage:
         trace.note(hop, "", **rest)
 
 
-class _Settling:
+class Settling:
     """What is known of caches, handlers and queue, to see that nothing is left to do."""
 
     def __init__(self) -> None:

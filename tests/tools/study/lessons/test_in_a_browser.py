@@ -121,6 +121,8 @@ def test_a_lesson_stops_at_its_question_points_at_a_pill_and_counts(
         press_until(page, "over")
         assert counted(page) == run_of(lesson.name).counts
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        panel = page.locator("#lesson").bounding_box()
+        assert panel["x"] + panel["width"] <= size[0]
         assert page.evaluate(OVERLAPS) == []
 
 

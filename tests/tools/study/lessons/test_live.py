@@ -54,6 +54,7 @@ def test_another_run_ends_the_one_before_and_begins_without_its_objects() -> Non
 
         live.begin(2)
         reader.wait_for_hop("study.lesson", what="run", run=2)
+        assert not reader.has("study.lesson", what="end")
         reader.wait_for_hop("study.lesson", what="ask")
         live.answer()
 
