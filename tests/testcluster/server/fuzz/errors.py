@@ -30,7 +30,7 @@ _REAL_SERVER_ERRORS = {
     "can't be merged without a merge key": "the type has no merge key",
     "unknown patch type|unknown \\$patch directive": "of a $patch directive",
     "an item can't ask to be merged": "as above",
-    "is a list, not|can't merge lists whose items are of|list item .* is not an object": "types",
+    "is a list, not|list element types are not identical|list item .* is not an object": "types",
     "so it can't be merged": "of a field that the type lacks",
     "the order of .* is not that of": "of $setElementOrder",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import re
@@ -21,6 +22,8 @@ from typing import Any
 import urllib3
 import yaml
 
+from clientgo.testcluster.server.http.protobuf.decoding import MAGIC, decode_protobuf
+from clientgo.testcluster.server.http.protobuf.wire import ProtobufError
 from tests.testcluster.server.fuzz.errors import REAL_SERVER_ERRORS
 from tests.testcluster.server.fuzz.source import Kind
 from tests.testcluster.server.fuzz.wire import FuzzedRequest, Wire
@@ -142,7 +145,7 @@ class Target:
         try:
             answer = json.loads(body)
         except ValueError:
-            answer = _read_yaml(body) if status >= 500 else None
+            answer = _read_other(body) if status >= 500 else None
             if status >= 500 and body and status != 503 and not isinstance(answer, dict):
                 raise Failure(f"{status} without a Status: {body[:300]!r}") from None
         if status >= 500 and isinstance(answer, dict):
@@ -287,7 +290,11 @@ class Target:
         self._log.close()
 
 
-def _read_yaml(body: bytes) -> Any:
+def _read_other(body: bytes) -> Any:
+    """Return what a body is in protobuf or YAML; None if it is neither."""
+    if body.startswith(MAGIC):
+        with contextlib.suppress(ProtobufError):
+            return decode_protobuf(body)
     try:
         return yaml.safe_load(body)
     except (yaml.YAMLError, UnicodeError):
