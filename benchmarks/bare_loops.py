@@ -16,6 +16,7 @@ from clientgo.api.core_v1 import PodSpec, PodStatus
 from clientgo.meta import OwnerReference
 from clientgo.testing import bench
 from clientgo.testing.bench.informers import FooSpec, FooStatus
+from clientgo.testing.bench.measure import Side
 from clientgo.testing.bench.objects import Shape
 
 TO_DICTS: Final = "bare loop to dicts"
@@ -87,31 +88,31 @@ _LISTS: Final[dict[str, Callable[[bytes], Any]]] = {
 }
 
 
-def watches(url: str, shape: Shape, count: int) -> dict[str, Callable[[], float]]:
+def watches(url: str, shape: Shape, count: int) -> dict[str, Side]:
     """Return the peers that read ``count`` events."""
     structs = _EVENTS[shape.kind]
 
-    def keeping() -> float:
+    def keeping() -> bench.Stopwatch:
         kept: dict[str, Any] = {}
         return bench.read_watch(
             url, count, path=shape.path, decode=lambda line: _keep(kept, structs(line).object)
-        ).wall
+        )
 
     return {
-        TO_DICTS: lambda: bench.read_watch(url, count, path=shape.path).wall,
-        TO_STRUCTS: lambda: bench.read_watch(url, count, path=shape.path, decode=structs).wall,
+        TO_DICTS: lambda: bench.read_watch(url, count, path=shape.path),
+        TO_STRUCTS: lambda: bench.read_watch(url, count, path=shape.path, decode=structs),
         KEEPING: keeping,
     }
 
 
-def lists(url: str, shape: Shape) -> dict[str, Callable[[], float]]:
+def lists(url: str, shape: Shape) -> dict[str, Side]:
     """Return the peers that read a list in pages."""
     structs = _LISTS[shape.kind]
 
     def token_of(body: bytes) -> str:
         return str(structs(body).metadata.next_page)
 
-    def keeping() -> float:
+    def keeping() -> bench.Stopwatch:
         kept: dict[str, Any] = {}
 
         def keep_page(body: bytes) -> str:
@@ -120,11 +121,11 @@ def lists(url: str, shape: Shape) -> dict[str, Callable[[], float]]:
                 _keep(kept, obj)
             return str(page.metadata.next_page)
 
-        return bench.read_list(url, path=shape.path, token_of=keep_page).wall
+        return bench.read_list(url, path=shape.path, token_of=keep_page)
 
     return {
-        TO_DICTS: lambda: bench.read_list(url, path=shape.path).wall,
-        TO_STRUCTS: lambda: bench.read_list(url, path=shape.path, token_of=token_of).wall,
+        TO_DICTS: lambda: bench.read_list(url, path=shape.path),
+        TO_STRUCTS: lambda: bench.read_list(url, path=shape.path, token_of=token_of),
         KEEPING: keeping,
     }
 

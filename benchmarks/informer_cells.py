@@ -84,8 +84,8 @@ def _first_list(grid: Grid, kind: str, url: str, count: int) -> None:
         grid.compare("informer", operation, count, sides, peers=peers, unit="objects/s")
 
 
-def _informer(url: str, count: int, **settings: Any) -> float:
-    return bench.sync_informer(url, count, **settings).wall
+def _informer(url: str, count: int, **settings: Any) -> bench.Stopwatch:
+    return bench.sync_informer(url, count, **settings)
 
 
 def _decoding(grid: Grid, kind: str) -> None:

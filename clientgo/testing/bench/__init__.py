@@ -7,12 +7,11 @@ ratios. ``clientgo bench`` prints a few of them, ``benchmarks/`` in the source h
 
 from clientgo.testing.bench.informers import (
     Foo,
-    Stopwatch,
     read_list,
     read_watch,
     sync_informer,
 )
-from clientgo.testing.bench.measure import Comparison, compare
+from clientgo.testing.bench.measure import Comparison, Stopwatch, compare
 from clientgo.testing.bench.queues import (
     KEYED,
     PEERS,

@@ -8,7 +8,6 @@ urllib3 and decode with msgspec, and do nothing else: no cache, no index, no han
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from clientgo.cache import SharedIndexInformer, meta_namespace_index
 from clientgo.client import Client, ResourceListWatch
 from clientgo.meta import Model, Resource, Unstructured, resource, resource_of
 from clientgo.rest import RestConfig
+from clientgo.testing.bench.measure import Stopwatch
 from clientgo.testing.bench.objects import FOOS
 
 _TO_DICTS: Final = msgspec.json.Decoder().decode
@@ -45,19 +45,6 @@ class Foo(Resource):
 
     spec: FooSpec = FooSpec()
     status: FooStatus = FooStatus()
-
-
-class Stopwatch:
-    """Seconds, and seconds of processor time, from when it is made until it is stopped."""
-
-    def __init__(self) -> None:
-        self._started = time.perf_counter(), time.process_time()
-        self.wall = self.cpu = 0.0
-
-    def stop(self) -> None:
-        """Note both."""
-        self.wall = time.perf_counter() - self._started[0]
-        self.cpu = time.process_time() - self._started[1]
 
 
 def sync_informer(

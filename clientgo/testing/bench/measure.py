@@ -16,8 +16,22 @@ from typing import Any, Final
 LEAST_ROUNDS: Final = 3
 """Rounds without which a median means nothing."""
 
-Side = Callable[[], float]
-"""Does the work of one side once; returns the seconds that count."""
+
+class Stopwatch:
+    """Seconds, and seconds of processor time, from when it is made until it is stopped."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter(), time.process_time()
+        self.wall = self.cpu = 0.0
+
+    def stop(self) -> None:
+        """Note both."""
+        self.wall = time.perf_counter() - self._started[0]
+        self.cpu = time.process_time() - self._started[1]
+
+
+Side = Callable[[], float | Stopwatch]
+"""Does the work of one side once; returns the seconds that count, or both times that do."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +42,7 @@ class Comparison:
     """Things (items, events, objects) that one round handles."""
     seconds: Mapping[str, list[float]]
     cpu: Mapping[str, list[float]] = field(default_factory=dict)
-    """The processor time of this process for each side, with what its side does besides."""
+    """The processor time of each side; where that was not measured, of all that its side does."""
 
     def rate(self, side: str) -> float:
         """Return the median of a side's things a second."""
@@ -76,8 +90,13 @@ def compare(
                 break
             gc.collect()
             before = time.process_time()
-            seconds[name].append(side())
-            cpu[name].append(time.process_time() - before)
+            took = side()
+            if isinstance(took, Stopwatch):
+                seconds[name].append(took.wall)
+                cpu[name].append(took.cpu)
+            else:
+                seconds[name].append(took)
+                cpu[name].append(time.process_time() - before)
         progress(number + 1, rounds)
     return Comparison(count, seconds, cpu)
 

@@ -25,7 +25,7 @@ from typing import Any, Final
 from clientgo.testing import bench
 from clientgo.testing.bench import limiters, queue_report
 from clientgo.testing.bench.adapters import BenchError
-from clientgo.testing.bench.measure import machine
+from clientgo.testing.bench.measure import Side, machine
 from clientgo.testing.bench.queue_rows import QueueBench, Row, Settings
 from clientgo.testing.bench.watches import follow
 from clientgo.testing.bench.workload import Workload
@@ -299,30 +299,28 @@ def _informer(options: argparse.Namespace) -> int:
         for name, ours, bare, size in (
             (
                 "first list, streamed",
-                lambda: bench.sync_informer(f"{url}/full", count).wall,
-                lambda: bench.read_watch(f"{url}/full", count).wall,
+                lambda: bench.sync_informer(f"{url}/full", count),
+                lambda: bench.read_watch(f"{url}/full", count),
                 count,
             ),
             (
                 "first list, in pages",
-                lambda: bench.sync_informer(f"{url}/full", count, stream_initial_list=False).wall,
-                lambda: bench.read_list(f"{url}/full").wall,
+                lambda: bench.sync_informer(f"{url}/full", count, stream_initial_list=False),
+                lambda: bench.read_list(f"{url}/full"),
                 count,
             ),
             (
                 "watch",
-                lambda: bench.sync_informer(f"{url}/live", 2 * count).wall,
-                lambda: bench.read_watch(f"{url}/live", 2 * count).wall,
+                lambda: bench.sync_informer(f"{url}/live", 2 * count),
+                lambda: bench.read_watch(f"{url}/live", 2 * count),
                 2 * count,
             ),
             (
                 "watch, the spec read",
-                lambda: (
-                    bench.sync_informer(
-                        f"{url}/live", 2 * count, read=lambda foo: foo.spec.replicas
-                    ).wall
+                lambda: bench.sync_informer(
+                    f"{url}/live", 2 * count, read=lambda foo: foo.spec.replicas
                 ),
-                lambda: bench.read_watch(f"{url}/live", 2 * count).wall,
+                lambda: bench.read_watch(f"{url}/live", 2 * count),
                 2 * count,
             ),
         ):
@@ -347,9 +345,7 @@ def _head(unit: str, *peers: str) -> None:
     print(f"{'':28}{unit:>12}" + "".join(f"{f'x {peer}':>{_width(peer)}}" for peer in peers))
 
 
-def _line(
-    name: str, options: argparse.Namespace, sides: Mapping[str, Callable[[], float]], count: int
-) -> None:
+def _line(name: str, options: argparse.Namespace, sides: Mapping[str, Side], count: int) -> None:
     ours, *peers = sides
     with Progress(name, _ROUNDS) as progress:
         compared = bench.compare(

@@ -11,6 +11,7 @@ import pytest
 from clientgo.__main__ import main
 from clientgo.testing.bench import (
     ConditionQueue,
+    Stopwatch,
     compare,
     keys,
     load_delayed,
@@ -61,6 +62,20 @@ def test_a_ratio_is_the_median_of_the_rounds() -> None:
 
     assert found.ratio("ours", "theirs") == 2.0
     assert found.rate("ours") == 10.0
+
+
+def test_a_side_may_say_its_processor_time_without_what_it_does_besides() -> None:
+    def side(wall: float, cpu: float) -> Stopwatch:
+        watch = Stopwatch()
+        watch.wall, watch.cpu = wall, cpu
+        return watch
+
+    sides = {"ours": lambda: side(1.0, 0.5), "theirs": lambda: side(3.0, 0.25)}
+
+    found = compare(10, sides, rounds=3, budget=0.0)
+
+    assert found.ratio("ours", "theirs") == 3.0
+    assert found.cpu_ratio("ours", "theirs") == 0.5
 
 
 def test_ctrl_c_ends_the_measurement_after_a_round_with_130() -> None:
