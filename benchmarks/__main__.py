@@ -23,7 +23,7 @@ from benchmarks import (
     store_cells,
 )
 from benchmarks import page as page_of_results
-from benchmarks.grid import RESULTS, Grid, Scale, load, slower
+from benchmarks.grid import RESULTS, Grid, Scale, load, merged, slower
 from benchmarks.plots import draw
 
 LAYERS = {
@@ -41,6 +41,7 @@ def main() -> int:
     parser.add_argument("layers", metavar="LAYER", nargs="*", help=f"of {', '.join(LAYERS)}")
     parser.add_argument("--scale", type=Scale, choices=list(Scale), default=Scale.QUICK)
     parser.add_argument("--out", type=Path, help="write the result here, as JSON")
+    parser.add_argument("--into", type=Path, help="take the other layers from this result")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw plots as SVG there")
     parser.add_argument("--page", type=Path, help="write headlines and targets into this page")
     parser.add_argument("--read", type=Path, help="take an earlier result instead of measuring")
@@ -50,6 +51,8 @@ def main() -> int:
     result = load(options.read) if options.read else measure(options.scale, options.layers)
     committed = RESULTS / f"{options.scale}.json"
     before = load(committed) if committed.exists() and not options.read else None
+    if options.into:
+        result = merged(load(options.into), result)
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

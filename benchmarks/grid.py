@@ -193,6 +193,18 @@ def _worse_by(new: Figure, old: Figure) -> float:
     return new.value / old.value if new.smaller_is_better else old.value / new.value
 
 
+def merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result with the layers of a later run in place of its own, and what run that was."""
+    layers = {each["layer"] for each in later["figures"]}
+    kept = [each for each in earlier["figures"] if each["layer"] not in layers]
+    run = {name: later[name] for name in ("commit", "date", "load")}
+    return {
+        **earlier,
+        "figures": kept + later["figures"],
+        "later": {**earlier.get("later", {}), **dict.fromkeys(sorted(layers), run)},
+    }
+
+
 def load(file: Path) -> dict[str, Any]:
     """Read a result."""
     read: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))

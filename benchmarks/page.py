@@ -129,6 +129,11 @@ def _made_by(result: Mapping[str, Any]) -> str:
         f"{machine['python']}; {packages}. Commit {result['commit']}, {result['date']}, load "
         f"{result['load']} at the end."
     )
+    for layer, run in result.get("later", {}).items():
+        text += (
+            f" The layer {layer} is of a run of its own: commit {run['commit']}, {run['date']}, "
+            f"load {run['load']}."
+        )
     if result["load"] > 2 * machine["processors"]:
         text += " Other work ran on the machine: compare processor time."
     return text

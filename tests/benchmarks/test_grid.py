@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import page
 from benchmarks.__main__ import LAYERS
-from benchmarks.grid import RESULTS, Figure, Grid, Scale, load, slower
+from benchmarks.grid import RESULTS, Figure, Grid, Scale, load, merged, slower
 from benchmarks.plots import draw
 
 pytestmark = pytest.mark.usefixtures("frozen_heap")
@@ -98,6 +98,20 @@ def test_a_plot_over_workers_has_a_line_for_each_implementation(tmp_path: Path) 
 
     root = ET.parse(tmp_path / "queue-workers.svg").getroot()
     assert len(list(root.iter("{http://www.w3.org/2000/svg}polyline"))) == 2
+
+
+def test_a_layer_of_a_later_run_replaces_that_of_an_earlier_one_and_is_named() -> None:
+    watch = replace(FIGURE, layer="informer", operation="watch")
+    earlier = {**result(FIGURE, watch), **RUN}
+    later = {**result(replace(watch, value=7.0)), **RUN, "commit": "def", "date": "2026-01-02"}
+
+    both = merged(earlier, later)
+
+    values = {(each["layer"], each["value"]) for each in both["figures"]}
+    assert values == {("queue", 100.0), ("informer", 7.0)}
+    said = "The layer informer is of a run of its own: commit def, 2026-01-02, load 0.5."
+    assert said in page.block(both)
+    assert said not in page.block(earlier)
 
 
 def test_the_page_says_that_the_machine_was_busy() -> None:
