@@ -42,7 +42,7 @@ def lesson_files(config: MkDocsConfig) -> list[File]:
 
 
 def _item(lesson: Lesson) -> str:
-    return f"1. [{lesson.title}]({lesson.name}/index.html)<br>{lesson.sentence}"
+    return f"1. [{lesson.title}]({lesson.name}/index.html)<br>{lesson.question}"
 
 
 def with_lessons(markdown: str, uri: str) -> str:

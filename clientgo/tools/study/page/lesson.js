@@ -49,7 +49,7 @@ Study.lesson = ({ player, picture, setup, post }) => {
     }
     give(waiting.splice(0, begin + 1).filter((line) => !isMark(line)));
     player.seek(player.lines.length);
-    by("caption").textContent = "Before the lesson begins";
+    by("caption").textContent = "Before the lesson begins: press Play";
     enter("ready");
   }
 

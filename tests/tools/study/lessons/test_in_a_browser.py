@@ -107,6 +107,7 @@ def test_a_lesson_stops_at_its_question_points_at_a_pill_and_counts(
     with opened(browser, f"{site}{lesson.name}/", size, color_scheme=scheme, **STILL) as page:
         press_until(page, "asking")
         assert page.inner_text("#question") == lesson.question
+        assert not page.locator(".sentence").is_visible()  # it would tell the answer
         (pointed,) = page.query_selector_all(".pill.pointed:not(.leaving)")
         name = ask["pill"].rpartition("/")[2]
         assert name in pointed.query_selector("text").inner_html()
@@ -120,6 +121,7 @@ def test_a_lesson_stops_at_its_question_points_at_a_pill_and_counts(
 
         press_until(page, "over")
         assert counted(page) == run_of(lesson.name).counts
+        assert page.inner_text(".sentence") == lesson.sentence
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
         panel = page.locator("#lesson").bounding_box()
         assert panel["x"] + panel["width"] <= size[0]

@@ -17,11 +17,11 @@ def built(uri: str) -> str:
     return hooks.on_page_markdown((DOCS / uri).read_text(), page)
 
 
-def test_the_list_has_each_lesson_with_its_sentence() -> None:
+def test_the_list_has_each_lesson_with_its_question() -> None:
     text = built("learn/index.md")
 
     for lesson in LESSONS:
-        assert f"[{lesson.title}]({lesson.name}/index.html)<br>{lesson.sentence}" in text
+        assert f"[{lesson.title}]({lesson.name}/index.html)<br>{lesson.question}" in text
 
 
 def test_a_concept_begins_with_its_lessons() -> None:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from clientgo.tools.study.lessons.catalog import LESSONS, lesson_called
+from clientgo.tools.study.lessons.catalog import LESSONS, TEN, lesson_called
 from clientgo.tools.study.lessons.lesson import Lesson
 from clientgo.tools.study.lessons.page import Site, panel, site_page
 from clientgo.tools.study.page import asset
@@ -58,6 +58,12 @@ def test_the_text_has_the_sentences_the_question_the_answer_and_the_count(lesson
     assert f"Right is {'ABC'[lesson.right]}. {lesson.answers[lesson.right].reply}" in text
     for label, number in run.counts:
         assert re.search(rf"{re.escape(label)}\s*{number}\b", text)
+
+
+def test_the_right_answer_cannot_be_told_by_its_place() -> None:
+    places = [lesson.right for lesson in TEN]
+
+    assert sorted(places.count(place) for place in range(3)) == [3, 3, 4]
 
 
 def test_the_page_holds_its_run_and_finds_its_files() -> None:

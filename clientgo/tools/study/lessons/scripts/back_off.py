@@ -68,19 +68,20 @@ LESSON: Final = Lesson(
     question="foo-1 waits for its next try. foo-2 was just added. When is foo-2 synced?",
     answers=(
         Answer(
-            "After foo-1.",
-            "A delayed key is not in the queue. It is added when its delay ends.",
+            "At once.",
+            "Failures are counted by key, and foo-2 has none. Only the retry of foo-1 waits: an "
+            "event of foo-1 would add its key at once.",
         ),
         Answer(
-            "At once.",
-            "The rate limiter counts the failures of each key. foo-2 has none.",
+            "After foo-1.",
+            "A delayed key is not in the queue. It is added when its delay ends.",
         ),
         Answer(
             "After the same back-off.",
             "Then one poison key would slow down the whole controller.",
         ),
     ),
-    right=1,
+    right=0,
     counts=(
         Count("failures of foo-1", 8, hops("queue.add_rate_limited", key=_FOO)),
         Count("first back-off, in milliseconds", 5, _delay(0)),

@@ -31,7 +31,10 @@ def _script(stage: Stage) -> None:
     new = stage.scale_foo("foo-2", 3)
     stage.ask(f"server foos {_FOO}")
 
-    stage.say("The server answers. The next request has the old version: 409 Conflict.")
+    stage.say(
+        "The server answers. The sync goes on, and updates the status with the version that it has "
+        "read: 409 Conflict."
+    )
     stage.lift(_SLOW, "the server answers", shown="slow answers")
     stage.wait("queue.add_rate_limited", key=_FOO)
     stage.finish_sync()
@@ -51,13 +54,13 @@ def _script(stage: Stage) -> None:
 LESSON: Final = Lesson(
     name="conflict",
     title="The conflict",
-    sentence="An update has the version that was read. If there is a newer one, it is refused.",
+    sentence="An update has the version that was read. If the server has a newer one, it refuses.",
     question="The sync has read the first version of foo-2, and now updates its status. What does "
     "the server answer?",
     answers=(
         Answer(
             "200: it merges the status with the new spec.",
-            "The server can't know if the status that was computed fits to the new spec.",
+            "The server can't know if the status that was computed fits the new spec.",
         ),
         Answer(
             "409 Conflict.",

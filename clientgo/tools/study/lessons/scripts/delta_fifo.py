@@ -26,14 +26,17 @@ def _script(stage: Stage) -> None:
     stage.wait("handler.call", of="Foo", count=4)
     stage.wait("queue.add", count=4)
 
-    stage.say("Each call adds a key to the work queue. This queue merges: it has each key once.")
+    stage.say(
+        "A handler only adds the key: it would not be called again if it failed. The work queue "
+        "merges, it has each key once. A worker can try a key again."
+    )
     stage.sync_next()
     stage.sync_next()
 
 
 LESSON: Final = Lesson(
     name="delta-fifo",
-    title="The queue between",
+    title="The DeltaFIFO",
     sentence="The DeltaFIFO stands between the network and the cache. It collects the changes of "
     "each object.",
     question="foo-1 has one entry with three changes. How often is the handler called for it?",
@@ -43,15 +46,15 @@ LESSON: Final = Lesson(
             "The DeltaFIFO does not merge updates. It merges only two deletions in a row.",
         ),
         Answer(
-            "Three times.",
-            "The entry keeps each change. It only brings them to the informer together.",
-        ),
-        Answer(
             "Not at all: a worker takes the entry.",
             "Workers take keys from the work queue. The DeltaFIFO belongs to the informer.",
         ),
+        Answer(
+            "Three times.",
+            "The entry keeps each change. It only brings them to the informer together.",
+        ),
     ),
-    right=1,
+    right=2,
     counts=(
         Count("changes of foo-1", 3, hops("fifo.append", key=key("foo-1"))),
         Count("entries in the DeltaFIFO", 2, hops("fifo.pop", of="Foo")),

@@ -53,15 +53,16 @@ LESSON: Final = Lesson(
             "Two syncs of one object would overwrite each other. The queue never allows that.",
         ),
         Answer(
-            "It is dirty, and comes out after done.",
-            "So the change is not lost, and no two workers process the same key.",
-        ),
-        Answer(
             "Nothing: the key is being processed already.",
             "That sync has read the old version. Without another one, the edit would be lost.",
         ),
+        Answer(
+            "It is synced again, after this sync has ended.",
+            "The key is dirty until done. So the change is not lost, and two workers never have "
+            "the same key.",
+        ),
     ),
-    right=1,
+    right=2,
     counts=(
         Count("adds while the key was processed", 1, hops("queue.add", outcome="while_processing")),
         Count("syncs of foo-1", 2, hops("sync.start", key=_FOO)),

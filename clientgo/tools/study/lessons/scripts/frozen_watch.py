@@ -49,19 +49,19 @@ LESSON: Final = Lesson(
     question="The cache has the old version of foo-1. What shows this to the controller?",
     answers=(
         Answer(
-            "The watch ends with an error.",
-            "Its connection is open. To the client it is a cluster in which nothing happens.",
-        ),
-        Answer(
             "Nothing.",
             "Some minutes later the watch times out, and the next one brings what is missing.",
+        ),
+        Answer(
+            "The watch ends with an error.",
+            "Its connection is open. To the client it is a cluster in which nothing happens.",
         ),
         Answer(
             "The reflector compares the cache with the server.",
             "It reads only what the server sends. A comparison would need a list.",
         ),
     ),
-    right=1,
+    right=0,
     counts=(
         Count("changes of foo-1", 1, hops("study.object", resource="foos", type="MODIFIED")),
         Count("hops of the controller while the watch was frozen", 0, _while_frozen),

@@ -19,7 +19,7 @@ def _script(stage: Stage) -> None:
     stage.wait("study.object", key=key("foo-1"))
     stage.wait("study.object", key=key("foo-2"))
 
-    stage.say("The list arrives: one ADDED for each object, and a bookmark with its version.")
+    stage.say("The server streams the list: an ADDED for each object, and a bookmark at its end.")
     end = stage.let_until("watch.event", "watch.read", through="Foo", type="BOOKMARK")
     stage.wait("fifo.append", of="Foo", count=2)
 

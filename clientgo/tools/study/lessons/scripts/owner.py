@@ -1,4 +1,4 @@
-"""The child wakes its owner."""
+"""A change of a child leads to a sync of its owner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _script(stage: Stage) -> None:
 
 LESSON: Final = Lesson(
     name="owner",
-    title="The child wakes its owner",
+    title="Another user changes the child",
     sentence="A change of a child leads to the key of its owner, which repairs it.",
     question="The handler of the Deployments is called next. Which key does it add to the queue?",
     answers=(

@@ -43,11 +43,17 @@ def _script(stage: Stage) -> None:
     stage.let_until("fifo.append", "watch.read", through="Foo", count=4)
     stage.ask(f"fifo Foo {key('foo-2')}")
 
-    stage.say("The informer compares: foo-1 and foo-2 are updates, foo-4 is new, foo-3 is gone.")
+    stage.say(
+        "The informer compares the list with its cache. foo-1 and foo-2 are in both: updates. "
+        "foo-4 is only in the list: new. foo-3 is only in the cache: deleted."
+    )
     stage.let_until("index.update", "fifo.take", through="Foo", count=4)
     stage.wait("queue.add", count=3)
 
-    stage.say("The workers sync what was listed. For foo-2 there is nothing to do.")
+    stage.say(
+        "The workers sync what was listed. For foo-2 there is nothing to do. foo-3 needs no sync: "
+        "the garbage collector deletes its Deployment."
+    )
     for _ in range(3):
         stage.sync_next()
 
@@ -64,15 +70,15 @@ LESSON: Final = Lesson(
             "A list can't say what happened in between. So the informer passes on each object.",
         ),
         Answer(
-            "Yes, with an update from the same version.",
-            "A handler that wants to save work compares the two versions.",
-        ),
-        Answer(
             "Yes: it is deleted and added again.",
             "The informer compares the list with the cache. It keeps what is in both.",
         ),
+        Answer(
+            "Yes, with an update from the same version.",
+            "A handler that wants to save work compares the two versions.",
+        ),
     ),
-    right=1,
+    right=2,
     counts=(
         Count("objects in the new list", 3, hops("fifo.append", delta="Replaced")),
         Count("objects that it did not have", 1, hops("fifo.append", tombstone=True)),

@@ -45,19 +45,19 @@ LESSON: Final = Lesson(
     question="The cache is behind. How does the controller get the two changes?",
     answers=(
         Answer(
-            "It lists all objects again.",
-            "This is needed only if the server does not have the history any more.",
-        ),
-        Answer(
             "The next watch begins after the last version seen.",
             "Each event has a version. The reflector keeps the last one, and asks for the rest.",
+        ),
+        Answer(
+            "It lists all objects again.",
+            "This is needed only if the server does not have the history any more.",
         ),
         Answer(
             "They are lost until the objects change again.",
             "This would happen if the next watch began at now.",
         ),
     ),
-    right=1,
+    right=0,
     counts=(
         Count(
             "changes while there was no connection",

@@ -26,7 +26,7 @@ def _script(stage: Stage) -> None:
     stage.wait("queue.add", count=2)
 
     stage.say("The handler of the Deployments compares the versions, and adds nothing.")
-    stage.say("The syncs find nothing to do. They would repair what no event has told.")
+    stage.say("The syncs find nothing to do. They would repair what differs without an event.")
     stage.sync_next()
     stage.sync_next()
 
@@ -41,13 +41,13 @@ LESSON: Final = Lesson(
             "From a new list.",
             "This is a relist. A resync sends no request, so it can't repair the cache.",
         ),
-        Answer("From the cache.", "So it is cheap for the server, and shows nothing new."),
         Answer(
             "From the watch: the server repeats its events.",
             "A watch sends each change once.",
         ),
+        Answer("From the cache.", "So it is cheap for the server, and shows nothing new."),
     ),
-    right=1,
+    right=2,
     counts=(
         Count("requests to the server", 0, hops("request.sent")),
         Count("calls of the handler of the Foos", 2, hops("handler.call", of="Foo")),

@@ -35,24 +35,24 @@ def _script(stage: Stage) -> None:
 
 LESSON: Final = Lesson(
     name="stale-cache",
-    title="The cache is what you read",
+    title="A cache that is behind",
     sentence="A sync reads the cache, not the server. The cache can be a moment behind.",
     question="A worker syncs foo-1 now. Which version of it does the sync read?",
     answers=(
         Answer(
-            "The newest one, from the server.",
-            "A read from the server for each sync would overload it. A lister reads the cache.",
-        ),
-        Answer(
             "The one in the cache.",
             "It is old, and that does no harm: the event that is missing will add the key again.",
+        ),
+        Answer(
+            "The newest one, from the server.",
+            "A read from the server for each sync would overload it. A lister reads the cache.",
         ),
         Answer(
             "None: it waits for the event.",
             "A sync does not know that an event is missing, so there is nothing to wait for.",
         ),
     ),
-    right=1,
+    right=0,
     counts=(
         Count(
             "reads of foo-1 from the cache by syncs",

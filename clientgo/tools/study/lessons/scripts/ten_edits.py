@@ -57,14 +57,14 @@ def _merged(*, processed: bool) -> Counter:
 
 LESSON: Final = Lesson(
     name="ten-edits",
-    title="Ten edits, two syncs",
+    title="Ten edits of one object",
     sentence="The work queue has a key once, however often it is added. It has no events.",
     question="Ten edits have made ten events, and ten adds of the key. How many syncs are there?",
     answers=(
         Answer("Ten.", "Then a busy object would keep the workers from all others."),
         Answer(
             "Two.",
-            "One for the key that was ready. One more, because it was added after that.",
+            "One for the key that the worker took. One more, because it was added after that.",
         ),
         Answer(
             "One.",

@@ -57,7 +57,7 @@ def _script(stage: Stage) -> None:
 
 LESSON: Final = Lesson(
     name="tombstone",
-    title="The tombstone",
+    title="A deletion that no watch saw",
     sentence="A tombstone tells a handler that an object is gone, and that no watch saw it go.",
     question="web-2 was deleted while the watch was down. What does the handler of the "
     "controller get?",
@@ -68,9 +68,9 @@ LESSON: Final = Lesson(
             "cache, so that it finds what was deleted.",
         ),
         Answer(
-            "A tombstone, with the last state that the cache knew.",
-            "The list says that web-2 is gone. Nobody has told the informer how it was at the end, "
-            "so it passes on what it knows, and marks it as such.",
+            "The last state that the cache knew, marked as such.",
+            "This is a tombstone. The list says that web-2 is gone, and not how it was at the end. "
+            "So the informer passes on what it knows, and says that it may be old.",
         ),
         Answer(
             "web-2 as it was when it was deleted, with 5 replicas.",
