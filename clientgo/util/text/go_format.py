@@ -13,6 +13,8 @@ import math
 from decimal import Decimal
 from typing import Any
 
+from msgspec import Raw
+
 _FIRST_LARGE_EXPONENT = 6  # from this exponent on, %v uses scientific notation
 _FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF
 """Lone surrogates for bytes that are no UTF-8; see `percent_encoding`."""
@@ -72,6 +74,8 @@ def plain(value: Any) -> str:
         return "<nil>"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Raw):  # JSON that is too deep to be read
+        return bytes(value).decode()
     return value if isinstance(value, str) else number(value)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from clientgo.meta.patches import (
     InapplicablePatchError,
@@ -76,6 +77,7 @@ def test_patches_that_make_no_sense_are_refused(patch: Any, error: type[Exceptio
             {"items": ["a"]},
             "list element types are not identical: [[map[name:a]] [a]]",
         ),
+        ({"items": [{"name": [Raw(b"[[1]]")]}]}, "list item [[[1]]] has no merge key"),
     ],
 )
 def test_refusals_show_values_as_go_does(patch: Any, message: str) -> None:
