@@ -43,7 +43,7 @@ study: $(STAMP) ## serve a page on which a key travels through a controller
 test: $(STAMP) ## run the whole test suite
 	$(BIN)/python -m pytest -n 5 --dist worksteal -m 'not browser' $(PYTEST_ARGS)
 
-test-browser: $(STAMP) ## play each lesson in Chromium (skipped without one: apt-get install chromium)
+test-browser: $(STAMP) ## play the page and each lesson in Chromium (skipped without one: apt-get install chromium)
 	$(BIN)/python -m pytest -m browser $(PYTEST_ARGS) tests/tools/study
 
 # PYTHONS='python3.12 /opt/python3.14/bin/python3': these instead of all that are found.

@@ -22,7 +22,7 @@ from tests.tools.study.chromium import OVERLAPS, PHONE, WIDE, chromium, needs_ch
 from tests.tools.study.hops import FOO, place_of, recorded
 from tests.tools.study.reading import Reader
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.browser]
 
 
 @pytest.fixture(scope="module")
