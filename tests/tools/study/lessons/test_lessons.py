@@ -169,7 +169,7 @@ def test_each_back_off_is_twice_the_one_before_and_another_key_goes_on() -> None
     (other,) = hops(run, "sync.end", key="default/foo-2")
     last_try = hops(run, "queue.get", key="default/foo-1")[-1]
 
-    assert [line["delay"] for line in failed] == pytest.approx([0.005 * 2**n for n in range(8)])
+    assert [line["delay"] for line in failed] == pytest.approx([0.005 * 2**n for n in range(10)])
     assert place(run, failed[-1]) < place(run, other) < place(run, last_try)
     assert other["at"] - failed[-1]["at"] < failed[-1]["delay"]
     (forgotten,) = hops(run, "queue.forget", key="default/foo-1")

@@ -11,7 +11,7 @@ from clientgo.tools.study.lessons.lesson import Answer, Count, Counter, Lesson, 
 from clientgo.tools.study.lessons.marks import Line, matches
 from clientgo.tools.study.lessons.stage import Stage, key
 
-_FAILURES: Final = 8
+_FAILURES: Final = 10  # so that foo-2 is queued long before the last delay ends
 _FOO, _OTHER = key("foo-1"), key("foo-2")
 _REFUSED: Final = FailRequests(
     requests=Requests(verbs=("update",), resource="deployments", name="web-1", user_agent=AGENT),
@@ -34,7 +34,7 @@ def _script(stage: Stage) -> None:
     stage.wait("queue.done", count=_FAILURES)
     stage.hold()
 
-    stage.say("The server takes updates again, but foo-1 waits for 640 ms. A user scales foo-2.")
+    stage.say("The server takes updates again, but foo-1 waits for 2.56 s. A user scales foo-2.")
     stage.lift(_REFUSED, "the server takes updates of web-1 again", shown="500 for web-1")
     stage.scale_foo("foo-2", 3)
     stage.let_until("queue.add", "watch.read", "fifo.take", through="Foo", key=_OTHER)
@@ -83,11 +83,11 @@ LESSON: Final = Lesson(
     ),
     right=0,
     counts=(
-        Count("failures of foo-1", 8, hops("queue.add_rate_limited", key=_FOO)),
+        Count("failures of foo-1", _FAILURES, hops("queue.add_rate_limited", key=_FOO)),
         Count("first back-off, in milliseconds", 5, _delay(0)),
-        Count("last back-off, in milliseconds", 640, _delay(-1)),
+        Count("last back-off, in milliseconds", 2560, _delay(-1)),
         Count("syncs of foo-2 while foo-1 waited", 1, _meanwhile),
-        Count("syncs of foo-1", 9, hops("sync.start", key=_FOO)),
+        Count("syncs of foo-1", _FAILURES + 1, hops("sync.start", key=_FOO)),
     ),
     concept=("concepts/workqueue", "Work queue"),
     exercise=8,
