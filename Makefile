@@ -64,6 +64,7 @@ format: $(STAMP) ## let ruff put imports and layout in order
 tables: $(STAMP) ## write the documents that are made from tests and code
 	$(BIN)/python hack/contract_coverage.py
 	$(BIN)/python -m hack.conformance
+	$(BIN)/python -m hack.site.lessons
 	$(BIN)/python -m hack.moving_picture
 
 docs: tables ## build the documentation into site/

@@ -1,8 +1,13 @@
-"""The lessons of the site: each is run when the site is built, and becomes a page that plays it."""
+"""The lessons of the site: each is run when the site is built, and becomes a page that plays it.
+
+``python -m hack.site.lessons`` writes their list into the page of all lessons.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Callable
 from functools import cache
 from typing import Final
 
@@ -14,9 +19,10 @@ from clientgo.tools.study.lessons.lesson import Lesson
 from clientgo.tools.study.lessons.page import Site, site_page
 from clientgo.tools.study.lessons.recorder import record
 from clientgo.tools.study.page import asset, names
+from hack.site.links import DOCS
 
 PAGE: Final = "learn/index.md"
-_PLACE: Final = "<!-- lessons -->"
+_LIST: Final = re.compile(r"(<!-- lessons -->\n).*(<!-- end of lessons -->)", re.DOTALL)
 _SITE: Final = Site(docs="../../", learn="../", page="../page/")
 
 
@@ -41,15 +47,19 @@ def lesson_files(config: MkDocsConfig) -> list[File]:
     return [File.generated(config, uri, content=text) for uri, text in lesson_pages().items()]
 
 
-def _item(lesson: Lesson) -> str:
-    return f"1. [{lesson.title}]({lesson.name}/index.html)<br>{lesson.question}"
+def with_list(markdown: str, shown: Callable[[Lesson], str] = lambda one: one.title) -> str:
+    """Return the text of the page of all lessons with their list; its titles are ``shown`` so."""
+    ten, more = (
+        "\n".join(f"1. {shown(one)}<br>{one.question}" for one in lessons)
+        for lessons in (TEN, MORE)
+    )
+    return _LIST.sub(rf"\1\n{ten}\n\nFor readers who want more:\n\n{more}\n\n\2", markdown)
 
 
 def with_lessons(markdown: str, uri: str) -> str:
     """Return the text of a page with its lessons: a concept begins with them."""
     if uri == PAGE:
-        ten, more = ("\n".join(map(_item, lessons)) for lessons in (TEN, MORE))
-        return markdown.replace(_PLACE, f"{ten}\n\nFor readers who want more:\n\n{more}")
+        return with_list(markdown, lambda one: f"[{one.title}]({one.name}/index.html)")
     links = [
         f"[{one.title}](../learn/{one.name}/index.html)"
         for one in LESSONS
@@ -57,3 +67,8 @@ def with_lessons(markdown: str, uri: str) -> str:
     ]
     title, _, rest = markdown.partition("\n")
     return f"{title}\n\n**Play it.** {' · '.join(links)}\n{rest}" if links else markdown
+
+
+if __name__ == "__main__":
+    page = DOCS / PAGE
+    page.write_text(with_list(page.read_text()))

@@ -21,7 +21,15 @@ def test_the_list_has_each_lesson_with_its_question() -> None:
     text = built("learn/index.md")
 
     for lesson in LESSONS:
-        assert f"[{lesson.title}]({lesson.name}/index.html)<br>{lesson.question}" in text
+        assert f"1. [{lesson.title}]({lesson.name}/index.html)<br>{lesson.question}\n" in text
+
+
+def test_the_list_in_the_repository_is_current() -> None:
+    """``make tables`` writes it."""
+    text = (DOCS / lessons.PAGE).read_text()
+
+    assert lessons.with_list(text) == text
+    assert f"1. {LESSONS[0].title}<br>{LESSONS[0].question}\n" in text
 
 
 def test_a_concept_begins_with_its_lessons() -> None:
