@@ -74,8 +74,8 @@ def plain(value: Any) -> str:
         return "<nil>"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, Raw):  # JSON that is too deep to be read
-        return bytes(value).decode()
+    if isinstance(value, Raw):
+        return _text_of_raw(value)
     return value if isinstance(value, str) else number(value)
 
 
@@ -85,9 +85,20 @@ def compact_json(value: Any, *, sort_keys: bool = True) -> str:
     Go sorts the keys of a map; the fields of a struct come as they are declared.
     """
     text = json.dumps(
-        _integral(value), ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys
+        _integral(value),
+        ensure_ascii=False,
+        separators=(",", ":"),
+        sort_keys=sort_keys,
+        default=_text_of_raw,
     )
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _text_of_raw(value: Any) -> str:
+    """Return JSON that is too deep to be read, as a text."""
+    if isinstance(value, Raw):
+        return bytes(value).decode()
+    raise TypeError(f"a {type(value).__name__} is no JSON value")
 
 
 def _integral(value: Any) -> Any:

@@ -264,3 +264,24 @@ def test_a_default_may_change_from_1_to_true(api: Api) -> None:
     made = api.create(WIDGETS, widget() | {"metadata": {"name": "a"}})
     assert made["spec"] == {"free": True}
     assert made["spec"]["free"] is True
+
+
+def test_the_items_of_a_set_may_be_deep(api: Api) -> None:
+    """What is below 200 levels is compared as it is written."""
+    definition = widget_crd()
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    items = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    values = {"type": "array", "x-kubernetes-list-type": "set", "items": {**items}}
+    items["x-kubernetes-map-type"] = values["items"]["x-kubernetes-map-type"] = "atomic"
+    schema["properties"]["spec"] = {"type": "object", "properties": {"set": values}}
+    api.create(CRDS, definition)
+    deep: Any = 1
+    for _ in range(300):
+        deep = [deep]
+
+    once = api.call("POST", WIDGETS, widget(set=[{"a": deep}]) | {"metadata": {"name": "a"}})
+    twice = widget(set=[{"a": deep}, {"a": deep}]) | {"metadata": {"name": "b"}}
+    refused = api.call("POST", WIDGETS, twice)
+
+    assert (once.status, refused.status) == (201, 422)
+    assert refused.body["details"]["causes"][0]["field"] == "spec.set[1]"

@@ -15,6 +15,8 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testcluster.server.faults import SkewClock
+from clientgo.testcluster.server.http.protobuf import PROTOBUF_TYPE
+from clientgo.testcluster.server.http.protobuf.decoding import decode_protobuf
 from tests.testcluster.server.http_api import Api
 from tests.testcluster.server.users import PODS, Users
 
@@ -138,6 +140,20 @@ def test_a_token_ends_with_the_secret_that_it_is_bound_to(robot: Users) -> None:
     robot.call("DELETE", f"{SECRETS}/s")
 
     assert robot.call("GET", "/api", token=token).status == 401
+
+
+def test_a_bound_token_is_answered_in_protobuf(robot: Users) -> None:
+    robot.create(SECRETS, {"metadata": {"name": "s"}})
+
+    answer = robot._pool.request(
+        "POST",
+        f"{robot.server.url}{ACCOUNTS}/robot/token",
+        json={"spec": {"boundObjectRef": bound("Secret", "s")}},
+        headers={"Authorization": f"Bearer {robot.token}", "Accept": PROTOBUF_TYPE},
+    )
+
+    assert (answer.status, answer.headers["content-type"]) == (201, PROTOBUF_TYPE)
+    assert decode_protobuf(answer.data)["spec"]["boundObjectRef"]["name"] == "s"
 
 
 def test_a_token_of_a_pod_says_so_and_ends_with_it(robot: Users) -> None:

@@ -80,7 +80,7 @@ async def create_token(call: VerbCall) -> AnyResponse:
         "spec": {
             "audiences": audiences,
             "expirationSeconds": seconds,
-            "boundObjectRef": spec.bound_object_ref,
+            "boundObjectRef": msgspec.to_builtins(spec.bound_object_ref),
         },
         "status": {"token": token, "expirationTimestamp": call.state.timestamp(seconds)},
     }
