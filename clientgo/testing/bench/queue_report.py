@@ -108,14 +108,17 @@ def page(found: Mapping[str, Any]) -> str:
         line
         for count in counts
         for line in (
-            f"{count} workers",
+            f"{count} worker{'s'[: count > 1]}",
             head(width),
             *lines([each for each in rows if each.workers == count], width),
             "",
         )
     ]
     said = ", ".join(f"{name} {value}" for name, value in found["workload"].items() if value)
-    machine_of = "; ".join(str(each) for each in found["machine"].values())
+    here = found["machine"]
+    machine_of = ", ".join(
+        (here["processor"], f"{here['processors']} processors", here["system"], here["python"])
+    )
     body = "\n".join(_charts([each for each in rows if not each.problem], counts))
     return f"""<!doctype html>
 <html lang="en">

@@ -170,6 +170,7 @@ def test_the_result_the_page_and_the_comparison(
     assert all(0 < row["p50"] <= row["p99"] <= row["p999"] for row in result["rows"])
     assert out.count("times as fast as then; beside Queue") == 4
     page = (tmp_path / "a.html").read_text()
+    assert " processors, " in page.partition("</p>")[0]
     charts = page.split("<svg")[1:]
     assert len(charts) == 2
     for chart in charts:
