@@ -30,11 +30,14 @@ def _script(stage: Stage) -> None:
 
     stage.say("The sync fails again and again. Each time the key waits twice as long.", fast=True)
     stage.release()
-    stage.wait("queue.add_rate_limited", failures=_FAILURES)
+    last = stage.wait("queue.add_rate_limited", failures=_FAILURES)
     stage.wait("queue.done", count=_FAILURES)
     stage.hold()
 
-    stage.say("The server takes updates again, but foo-1 waits for 2.56 s. A user scales foo-2.")
+    stage.say(
+        f"The server takes updates again, but foo-1 waits for {last['delay']:g} s. A user scales "
+        "foo-2."
+    )
     stage.lift(_REFUSED, "the server takes updates of web-1 again", shown="500 for web-1")
     stage.scale_foo("foo-2", 3)
     stage.let_until("queue.add", "watch.read", "fifo.take", through="Foo", key=_OTHER)
