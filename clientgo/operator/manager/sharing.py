@@ -83,8 +83,8 @@ class SharedWork:
         stop.set()
         if is_late:
             _log.warning(
-                "runs may begin with an older state than the last owner of their shard wrote: no "
-                "answer of the API server within %g s",
+                "runs may begin with an older state than the last owner of their shard wrote: "
+                "the caches did not have it within %g s",
                 timeout,
             )
 

@@ -25,7 +25,7 @@ from clientgo.record.series.series_recorder import SeriesRecorder
 from clientgo.record.series.series_writer import SeriesSink, SeriesWriter
 from clientgo.util.clock import REAL_CLOCK, Clock
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread
+from clientgo.util.process import SupervisedThread, deadline_after, time_left
 
 FINISH_EVERY: Final = 360.0
 """Seconds between looks for series that have ended."""
@@ -109,9 +109,9 @@ class SeriesBroadcaster(Broadcaster[Event]):
             self._writes.offer(to_write)
 
     def shutdown(self, timeout: float = 5.0) -> None:
-        deadline = self._clock.monotonic() + timeout
+        deadline = deadline_after(timeout)
         super().shutdown(timeout)
-        self._upkeep.join(max(deadline - self._clock.monotonic(), 0.0))
+        self._upkeep.join(time_left(deadline))
 
     def statistics(self) -> SeriesStatistics:
         queues = [queue.statistics() for queue in self._queues]
