@@ -63,7 +63,7 @@ def site_page(run: Run, site: Site) -> str:
     setup: dict[str, Any] = {
         "live": False,
         "title": f"{lesson.title} - clientgo",
-        "subtitle": "Ten lessons",
+        "subtitle": "Lessons: the sample controller keeps a Deployment for each Foo",
         "lesson": {},
     }
     page = index(setup, panel(lesson, run, site)).replace(

@@ -171,6 +171,7 @@ Study.lesson = ({ player, picture, setup, post }) => {
     colour();
     reply.hidden = false;
     picture.point("");
+    by("caption").textContent = "";
     focus = null;
     if (setup.live) post("lesson", { answered: true });
     enter(still.matches ? "reading" : "playing");

@@ -1,7 +1,7 @@
 """Exercise 2: a handler that acts.
 
-For each Foo the server should have so many replicas as the Foo asks for. This handler writes them
-itself. The first write is refused (the server has a bad moment), and nothing ever repairs it.
+For each Foo the server should have as many replicas as the Foo asks for. This handler writes them
+itself. The first write is refused (the server answers 500), and nothing ever repairs it.
 
 Change the file so that the handler only enqueues a key, and ``sync`` does the work.
 ``lab.queue.add(key)`` takes an ObjectName; ``lab.foos`` is the lister; a sync that raises is tried

@@ -14,7 +14,10 @@ def _script(stage: Stage) -> None:
     stage.hold()
     stage.begin()
 
-    stage.say("Two Foos are on the server. The controller starts. Its cache is empty.")
+    stage.say(
+        "The controller keeps a Deployment for each Foo. Two Foos are on the server. "
+        "The controller starts. Its cache is empty."
+    )
     stage.start_controller()
     stage.wait("study.object", key=key("foo-1"))
     stage.wait("study.object", key=key("foo-2"))

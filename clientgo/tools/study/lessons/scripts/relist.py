@@ -61,8 +61,8 @@ def _script(stage: Stage) -> None:
 LESSON: Final = Lesson(
     name="relist",
     title="410 Gone and the relist",
-    sentence="If the last version is too old, the server answers 410 Gone, and the reflector lists "
-    "again.",
+    sentence="If the last version is too old, the server answers 410 Gone. The reflector lists "
+    "again, and the list is compared with the cache.",
     question="The new list has foo-2 at the version that the cache has. Is the handler called?",
     answers=(
         Answer(
@@ -75,7 +75,7 @@ LESSON: Final = Lesson(
         ),
         Answer(
             "Yes, with an update from the same version.",
-            "A handler that wants to save work compares the two versions.",
+            "This is as in a resync. A handler that wants to save work compares the two versions.",
         ),
     ),
     right=2,
