@@ -45,7 +45,7 @@ def panel(lesson: Lesson, run: Run | None = None, site: Site | None = None) -> s
         question=_named(lesson.question),
         answers="\n".join(_answer(lesson, place) for place in range(len(lesson.answers))),
         replies="\n".join(
-            [f"<p>Right is {_LETTERS[lesson.right]}. {escape(right.reply)}</p>"]
+            [f"<p>The right answer is {_LETTERS[lesson.right]}. {escape(right.reply)}</p>"]
             + [f"<p>{escape(answer.text)} No: {escape(answer.reply)}</p>" for answer in wrong]
         ),
         after=_items(after),

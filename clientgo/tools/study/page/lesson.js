@@ -166,7 +166,7 @@ Study.lesson = ({ player, picture, setup, post }) => {
     const reply = by("reply"), replies = [chosen === right ? "Yes. " : "No. "];
     reply.classList.toggle("good", chosen === right);
     replies.push(answers[chosen].dataset.reply);
-    if (chosen !== right) replies.push(` Right is ${"ABC"[right]}. ${answers[right].dataset.reply}`);
+    if (chosen !== right) replies.push(` The right answer is ${"ABC"[right]}. ${answers[right].dataset.reply}`);
     reply.replaceChildren(...named(replies.join("")));
     colour();
     reply.hidden = false;

@@ -140,7 +140,7 @@ def test_a_lesson_is_played_with_the_keyboard_and_moves(browser: Any, site: str)
 
         wrong = (lesson.right + 1) % 3
         page.keyboard.press(str(wrong + 1))
-        right = f"Right is {'ABC'[lesson.right]}. {lesson.answers[lesson.right].reply}"
+        right = f"The right answer is {'ABC'[lesson.right]}. {lesson.answers[lesson.right].reply}"
         assert page.inner_text("#reply") == f"No. {lesson.answers[wrong].reply} {right}"
         page.clock.run_for(60_000)
         assert phase(page) == "over"

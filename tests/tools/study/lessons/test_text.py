@@ -55,7 +55,9 @@ def test_the_text_has_the_sentences_the_question_the_answer_and_the_count(lesson
     answers = [part for answer in lesson.answers for part in (answer.text, answer.reply)]
     for part in (lesson.title, lesson.sentence, *said, lesson.question, *answers):
         assert part in text
-    assert f"Right is {'ABC'[lesson.right]}. {lesson.answers[lesson.right].reply}" in text
+    assert (
+        f"The right answer is {'ABC'[lesson.right]}. {lesson.answers[lesson.right].reply}" in text
+    )
     for label, number in run.counts:
         assert re.search(rf"{re.escape(label)}\s*{number}\b", text)
 
