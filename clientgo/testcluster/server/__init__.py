@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
     from clientgo.testcluster.server.auth.users import User
     from clientgo.testcluster.server.cluster import Cluster
-    from clientgo.testcluster.server.objects.programs import (
+    from clientgo.testcluster.server.containers.programs import (
         PodConnection,
         PodProcess,
         PodPrograms,
@@ -64,9 +64,9 @@ _MODULES = {
     "parse_path": "requests.request_info",
     "Attributes": "auth.authorization.authorizer",
     "User": "auth.users",
-    "PodPrograms": "objects.programs",
-    "PodProcess": "objects.programs",
-    "PodConnection": "objects.programs",
+    "PodPrograms": "containers.programs",
+    "PodProcess": "containers.programs",
+    "PodConnection": "containers.programs",
 }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from clientgo.testcluster.server.cluster import Cluster
-from clientgo.testcluster.server.objects.programs import PodPrograms
+from clientgo.testcluster.server.containers.programs import PodPrograms
 from clientgo.testcluster.server.objects.state import PodLogs
 from clientgo.testcluster.server.storage.storage import object_key
 

@@ -12,10 +12,10 @@ from typing import Final, Protocol, TypeAlias
 from clientgo.meta.timestamps import format_time
 from clientgo.testcluster.server.auth.authentication.authenticator import Authenticator
 from clientgo.testcluster.server.auth.authorization.authorizer import Authorizer
+from clientgo.testcluster.server.containers.programs import PodPrograms
+from clientgo.testcluster.server.containers.written_logs import WrittenLogs
 from clientgo.testcluster.server.objects.large_work import LargeWork
 from clientgo.testcluster.server.objects.ownership import Ownership
-from clientgo.testcluster.server.objects.programs import PodPrograms
-from clientgo.testcluster.server.objects.written_logs import WrittenLogs
 from clientgo.testcluster.server.resources.registry import ResourceRegistry
 from clientgo.testcluster.server.resources.resource import Resource
 from clientgo.testcluster.server.storage.storage import Object, Storage

@@ -11,6 +11,7 @@ from typing import Any
 
 from clientgo.meta.timestamps import format_micro_time, parse_time
 from clientgo.meta.validation.field_errors import FieldError
+from clientgo.testcluster.server.containers.written_logs import LogLine, WrittenLog, microseconds
 from clientgo.testcluster.server.http.messages import (
     NO_CONTENT,
     TEXT,
@@ -20,7 +21,6 @@ from clientgo.testcluster.server.http.messages import (
     Send,
     head,
 )
-from clientgo.testcluster.server.objects.written_logs import LogLine, WrittenLog, microseconds
 from clientgo.testcluster.server.requests.options import parse_integer
 from clientgo.testcluster.server.requests.verbs import VerbCall, existing
 from clientgo.testcluster.server.resources.errors import FailedRequestError, bad_request, invalid

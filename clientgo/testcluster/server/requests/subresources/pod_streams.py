@@ -20,14 +20,14 @@ import msgspec
 
 from clientgo.meta.decoding import decode
 from clientgo.testcluster.server.auth.authorization.refusals import AccessDeniedError
-from clientgo.testcluster.server.http.messages import AnyResponse, Receive, Send
-from clientgo.testcluster.server.objects.programs import (
+from clientgo.testcluster.server.containers.programs import (
     PodConnection,
     PodProcess,
     PodStream,
     PortProgram,
     Program,
 )
+from clientgo.testcluster.server.http.messages import AnyResponse, Receive, Send
 from clientgo.testcluster.server.requests.attributes import attributes_of
 from clientgo.testcluster.server.requests.subresources.pod_logs import container_of
 from clientgo.testcluster.server.requests.verbs import VerbCall, existing

@@ -1,0 +1,1 @@
+"""What runs in the containers of pods, and what it writes."""
