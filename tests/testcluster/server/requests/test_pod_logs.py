@@ -6,7 +6,7 @@ import pytest
 import urllib3
 
 from clientgo.testcluster.server import EmbeddedAPIServer
-from clientgo.testcluster.server.objects import written_logs
+from clientgo.testcluster.server.containers import written_logs
 from tests.testcluster.server.http_api import Api
 
 PODS = "/api/v1/namespaces/default/pods"
