@@ -39,9 +39,9 @@ run: $(STAMP) ## run the sample controller on the embedded API server (ONCE=1: e
 study: $(STAMP) ## serve a page on which a key travels through a controller
 	$(BIN)/clientgo study
 
-# Many tests wait for time or for processes, so five of them at a time fill two cores.
+# Many tests wait for time or for processes, so seven of them at a time fill two cores.
 test: $(STAMP) ## run the whole test suite
-	$(BIN)/python -m pytest -n 5 --dist worksteal -m 'not browser' $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 7 --dist worksteal -m 'not browser' $(PYTEST_ARGS)
 
 test-browser: $(STAMP) ## play the page and each lesson in Chromium (skipped without one: apt-get install chromium)
 	$(BIN)/python -m pytest -m browser $(PYTEST_ARGS) tests/tools/study
