@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import random
+import socket
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
@@ -118,6 +121,18 @@ def test_the_official_client_follows_logs(core: Any) -> None:
     lines.close()
 
 
+def free_port() -> int:
+    """Return a port that is free, and that no connection of another test gets by itself.
+
+    kr8s would take any and bind it later. Linux gives connections ports from 32768 on.
+    """
+    for port in random.sample(range(20_000, 32_000), 100):
+        with socket.socket() as tried, contextlib.suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("none of 100 ports is free")
+
+
 def test_kr8s_runs_commands_and_connects_to_ports(server: EmbeddedAPIServer) -> None:
     kr8s = pytest.importorskip("kr8s.asyncio")
 
@@ -129,7 +144,7 @@ def test_kr8s_runs_commands_and_connects_to_ports(server: EmbeddedAPIServer) -> 
         api = await kr8s.api(kubeconfig=str(server.kubeconfig))
         pod = await kr8s.objects.Pod.get("web-0", namespace="default", api=api)
         done = await pod.exec(["ls"], check=False)
-        async with pod.portforward(remote_port=80, local_port=None) as port:
+        async with pod.portforward(remote_port=80, local_port=free_port()) as port:
             return done, await asyncio.to_thread(page, port)
 
     done, answer = asyncio.run(use())
