@@ -183,6 +183,7 @@ def test_only_the_syncs_of_the_chosen_key_fail(session: Session, reader: Reader)
     assert {line["key"] for line in refused} == {"default/foo-2"}
 
 
+@pytest.mark.usefixtures("reader")  # the informers are there
 def test_a_resync_reaches_the_informers_of_the_controller_only(session: Session) -> None:
     assert sorted(informer.name for informer in session.informers()) == ["Deployment", "Foo"]
 
