@@ -60,7 +60,7 @@ class ChromeTracer(Tracer):
             self._span(hop, f"sync {hop.key}", hop.details)
         elif hop.key:
             self._write(hop, "X", dur=_SLICE, **_described(hop))
-            if hop.hop != "cache.get":  # whoever reads the cache does not move the change
+            if hop.hop != "cache.get":  # a read of the cache does not move the change
                 self._follow(hop)
         else:
             self._write(hop, "i", s="t", **_described(hop))

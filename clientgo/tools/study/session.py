@@ -116,7 +116,7 @@ class Session:
         self._trace: Trace | None = None
         self._acting = threading.Lock()
         self._faults: dict[str, tuple[FailRequests, int] | None] = {}
-        """The active faults, and when each ends: when it has struck so often."""
+        """The active faults; each ends when it has had this number of effects."""
         self._faults_lock = threading.Lock()
         self._knows_sync = "sync" in target.code
         self._viewers = 0

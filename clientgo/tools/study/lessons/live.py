@@ -9,9 +9,10 @@ from contextlib import contextmanager, nullcontext
 from typing import Final
 
 from clientgo.observe.trace import active_trace
+from clientgo.tools.study.lessons.late_controller import LateController, lesson_target
 from clientgo.tools.study.lessons.lesson import Lesson
 from clientgo.tools.study.lessons.marks import MARK, LessonError
-from clientgo.tools.study.lessons.stage import LateController, Stage, lesson_target
+from clientgo.tools.study.lessons.stage import Stage
 from clientgo.tools.study.recording import Recording
 from clientgo.tools.study.session import Session
 from clientgo.util.process import SupervisedThread

@@ -8,9 +8,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final
 
+from clientgo.tools.study.lessons.late_controller import LateController, lesson_target
 from clientgo.tools.study.lessons.lesson import Lesson
 from clientgo.tools.study.lessons.marks import MARK, LessonError, Line
-from clientgo.tools.study.lessons.stage import LateController, Stage, lesson_target
+from clientgo.tools.study.lessons.stage import Stage
 from clientgo.tools.study.recording import Recording
 from clientgo.tools.study.session import Session
 

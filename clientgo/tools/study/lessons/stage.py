@@ -11,21 +11,19 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from importlib import import_module
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from clientgo.api.apps_v1 import Deployment
 from clientgo.client import ResourceClient
 from clientgo.observe.trace import active_trace
-from clientgo.rest import RestConfig
-from clientgo.testcluster.server.faults import Fault
+from clientgo.testcluster.server.faults import CloseWatches, Fault
 from clientgo.tools.study.actions import objects_of
+from clientgo.tools.study.lessons.faults import LessonFault, network_down, watches_of
+from clientgo.tools.study.lessons.late_controller import LateController
 from clientgo.tools.study.lessons.marks import MARK, LessonError, Line, matches
+from clientgo.tools.study.lessons.settling import Settling
 from clientgo.tools.study.session import Session
-from clientgo.tools.study.target import Target, foo_target
 
 T = TypeVar("T")
 
@@ -34,8 +32,6 @@ TIMEOUT: Final = 30.0
 
 _NAMESPACE: Final = "default"
 _FOO: Final = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo"}
-_KINDS: Final = {"foos": "Foo", "deployments": "Deployment"}
-_NO_RESYNC: Final = 0.0
 
 
 def key(name: str) -> str:
@@ -46,44 +42,6 @@ def key(name: str) -> str:
 def child_of(foo: str) -> str:
     """Return the name of the Deployment of a Foo; it differs, as the two keys do."""
     return foo.replace("foo", "web")
-
-
-class LateController:
-    """Runs the sample controller when the script says so. Thread-safe.
-
-    Without resync, so that nothing happens by itself while a reader thinks.
-    """
-
-    def __init__(self) -> None:
-        self._controller: Callable[..., Any] = import_module("sample_controller.demo").controller
-        self._config: RestConfig | None = None
-        self._running = ExitStack()
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def run(self, config: RestConfig) -> Iterator[None]:
-        """Be ready to start; stop it at the end of the block."""
-        self._config = config
-        try:
-            yield
-        finally:
-            self.stop()
-
-    def start(self) -> None:
-        if self._config is None:
-            raise RuntimeError("the session has not begun, or has ended")
-        with self._lock:
-            self._running.enter_context(self._controller(self._config, resync=_NO_RESYNC))
-
-    def stop(self) -> None:
-        """Stop it, if it runs; blocks until its threads have ended."""
-        with self._lock:
-            self._running.close()
-
-
-def lesson_target(controller: LateController) -> Target:
-    """Return the sample controller, with nothing on the server."""
-    return replace(foo_target(), run=controller.run, objects=())
 
 
 class Stage:
@@ -133,13 +91,11 @@ class Stage:
         self.start_controller()
         self.let_until("watch.event", "watch.read", through="Deployment", type="BOOKMARK")
         self.let("fifo.take", "Deployment")  # of an empty list
-        self.let_until("queue.add", "watch.read", "fifo.take", through="Foo", key=key(first))
+        self.let_enqueue("Foo", key=key(first))
         self._sync_with_child(first)
         for name in others:
             self._create_synced(name)
-            self.let_until(
-                "queue.add", "watch.read", "fifo.take", through="Foo", key=key(name), count=2
-            )
+            self.let_enqueue("Foo", key=key(name), count=2)
             self._sync_with_child(name)
         self.settle()
 
@@ -151,7 +107,7 @@ class Stage:
     def _sync_with_child(self, foo: str) -> None:
         """Let a sync create a Deployment, and another one follow its event."""
         self.sync_next()
-        self.let_until("queue.add", "watch.read", "fifo.take", through="Deployment", key=key(foo))
+        self.let_enqueue("Deployment", key=key(foo))
         self.sync_next()
 
     def begin(self) -> None:
@@ -234,19 +190,36 @@ class Stage:
 
     # Faults
 
-    def inject(self, fault: Fault, message: str, shown: str = "") -> None:
-        """Let the server misbehave; ``shown`` is what the picture says until it is lifted."""
+    def inject(self, fault: LessonFault) -> None:
+        """Let the server misbehave until the fault is lifted."""
+        self._inject(fault.fault, fault.begins, fault.shown)
+
+    def inject_once(self, fault: Fault, message: str) -> None:
+        """Let the server misbehave now; there is nothing to lift."""
+        self._inject(fault, message, "")
+
+    def _inject(self, fault: Fault, message: str, shown: str) -> None:
         self._note("study.action", action="fault", message=message, fault=shown, shown=shown)
         self._session.server.inject(fault)
 
-    def lift(self, fault: Fault, message: str, shown: str = "") -> None:
-        self._note("study.action", action="lift", message=message, lifted=[shown])
-        self._session.server.lift(fault)
+    def lift(self, fault: LessonFault) -> None:
+        self._note("study.action", action="lift", message=fault.ends, lifted=[fault.shown])
+        self._session.server.lift(fault.fault)
 
-    def wait_until_struck(self, fault: Fault) -> None:
+    def break_watch(self, of: str) -> LessonFault:
+        """Break the watch of a kind; the next one opens when the returned fault is lifted."""
+        down = network_down(of)
+        self.inject(down)
+        broken = CloseWatches(requests=watches_of(of), abruptly=True)
+        self.inject_once(broken, "the connection breaks")
+        self.wait("watch.ended", of=of)
+        self.wait("request.sent", of=of)
+        return down
+
+    def wait_until_struck(self, fault: LessonFault) -> None:
         """Wait until a fault has had an effect."""
-        if not self._session.server.wait_until_struck(fault, timeout=TIMEOUT):
-            raise LessonError(f"{fault} has had no effect")
+        if not self._session.server.wait_until_struck(fault.fault, timeout=TIMEOUT):
+            raise LessonError(f"{fault.fault} has had no effect")
 
     def resync(self) -> None:
         """Ask the informers for a resync, as they ask themselves after the resync period."""
@@ -284,13 +257,21 @@ class Stage:
                 return line
             self._step(number)
 
+    def let_enqueue(self, of: str, *, count: int = 1, **fields: Any) -> None:
+        """Let events of a kind come through the cache until its handler has added keys."""
+        self.let_until("queue.add", "watch.read", "fifo.take", through=of, count=count, **fields)
+
     def sync_next(self) -> None:
         """Let a worker take the next key and sync it; return when the key is done."""
+        self.start_sync()
+        self.finish_sync()
+
+    def start_sync(self) -> None:
+        """Let a worker take the next key and begin its sync."""
         self._read(0.0)
         self._since = len(self._seen)
         self.let("queue.take")
         self.let("sync")
-        self.finish_sync()
 
     def finish_sync(self) -> None:
         """Wait until a key is done, and until the page has what its sync wrote."""
@@ -382,47 +363,3 @@ class Stage:
         if trace is None:
             raise LessonError("the session has ended")
         trace.note(hop, "", **rest)
-
-
-class Settling:
-    """What is known of caches, handlers and queue, to see that nothing is left to do."""
-
-    def __init__(self) -> None:
-        self.cached: dict[tuple[str, str], str] = {}
-        self.shown: dict[tuple[str, str], str] = {}
-        self.watched: dict[str, str] = {}
-        self._called: dict[tuple[str, str], str] = {}
-        self._calling: set[str] = set()
-        """Threads of handlers that have not enqueued a key yet, as each handler here does."""
-        self._pending: set[str] = set()
-        self._delayed: set[str] = set()
-
-    def apply(self, line: Line) -> None:
-        hop, about, thread = line["hop"], line.get("key", ""), line["thread"]
-        if hop == "watch.event" and line["type"] != "ERROR":
-            self.watched[line["of"]] = line["version"]
-        elif hop == "index.update":
-            self.cached[line["of"], about] = line["version"]
-            if line["action"] == "delete":
-                self.cached.pop((line["of"], about), None)
-        elif hop == "study.object":
-            kind = _KINDS[line["resource"]]
-            self.shown[kind, about] = line["version"]
-            if line["type"] == "DELETED":
-                self.shown.pop((kind, about), None)
-        elif hop == "handler.call":
-            self._called[line["of"], about] = line["version"]
-            self._calling.add(thread)
-        elif hop == "queue.add":
-            self._calling.discard(thread)
-            self._pending.add(about)
-            if thread.startswith("workqueue-delays"):
-                self._delayed.discard(about)
-        elif hop in ("queue.add_after", "queue.add_rate_limited"):
-            self._delayed.add(about)
-        elif hop == "queue.done" and not line["again"]:
-            self._pending.discard(about)
-
-    def is_idle(self) -> bool:
-        is_told = self.cached.items() <= self._called.items()
-        return is_told and not (self._calling or self._pending or self._delayed)

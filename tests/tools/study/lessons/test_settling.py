@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.tools.study.lessons.stage import Settling
+from clientgo.tools.study.lessons.settling import Settling
 
 FOO: dict[str, Any] = {"of": "Foo", "key": "default/foo-1", "version": "7", "thread": "handler"}
 KEY: dict[str, Any] = {"of": "foos", "key": "default/foo-1", "thread": "worker"}
@@ -32,7 +32,7 @@ RETRIED = KEY | {"hop": "queue.add", "thread": "workqueue-delays-foos"}
         ("it waits for its next try", [UPDATED, CALLED, ADDED, FAILED, DONE]),
         ("another add does not end this", [ADDED, FAILED, DONE, ADDED, DONE]),
         ("nothing", [ADDED, FAILED, DONE, RETRIED, DONE]),
-        ("an older version was told", [UPDATED, CALLED | {"version": "6"}, ADDED, DONE]),
+        ("the handler has an older version", [UPDATED, CALLED | {"version": "6"}, ADDED, DONE]),
     ],
 )
 def test_a_controller_is_idle_when_nothing_is_left(left: str, hops: list[dict[str, Any]]) -> None:

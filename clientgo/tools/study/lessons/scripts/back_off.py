@@ -7,16 +7,24 @@ from typing import Final
 
 from clientgo.testcluster.server.faults import FailRequests, Requests
 from clientgo.tools.study.actions import AGENT
+from clientgo.tools.study.lessons.faults import LessonFault
 from clientgo.tools.study.lessons.lesson import Answer, Count, Counter, Lesson, hops
 from clientgo.tools.study.lessons.marks import Line, matches
 from clientgo.tools.study.lessons.stage import Stage, key
 
 _FAILURES: Final = 10  # so that foo-2 is queued long before the last delay ends
 _FOO, _OTHER = key("foo-1"), key("foo-2")
-_REFUSED: Final = FailRequests(
-    requests=Requests(verbs=("update",), resource="deployments", name="web-1", user_agent=AGENT),
-    status=500,
-    times=_FAILURES,
+_REFUSED: Final = LessonFault(
+    FailRequests(
+        requests=Requests(
+            verbs=("update",), resource="deployments", name="web-1", user_agent=AGENT
+        ),
+        status=500,
+        times=_FAILURES,
+    ),
+    begins="the server answers 500 to updates of web-1",
+    ends="the server takes updates of web-1 again",
+    shown="500 for web-1",
 )
 
 
@@ -25,7 +33,7 @@ def _script(stage: Stage) -> None:
     stage.begin()
 
     stage.say("The server refuses each update of web-1. A user scales foo-1.")
-    stage.inject(_REFUSED, "the server answers 500 to updates of web-1", shown="500 for web-1")
+    stage.inject(_REFUSED)
     stage.scale_foo("foo-1", 3)
 
     stage.say("The sync fails again and again. Each time the key waits twice as long.", fast=True)
@@ -38,12 +46,12 @@ def _script(stage: Stage) -> None:
         f"The server takes updates again, but foo-1 waits for {last['delay']:g} s. A user scales "
         "foo-2."
     )
-    stage.lift(_REFUSED, "the server takes updates of web-1 again", shown="500 for web-1")
+    stage.lift(_REFUSED)
     stage.scale_foo("foo-2", 3)
-    stage.let_until("queue.add", "watch.read", "fifo.take", through="Foo", key=_OTHER)
+    stage.let_enqueue("Foo", key=_OTHER)
     stage.ask(f"q foos {_FOO}")
 
-    stage.say("A worker takes foo-2 at once: the back-off belongs to the key foo-1.")
+    stage.say("A worker takes foo-2 immediately: the back-off belongs to the key foo-1.")
     stage.sync_next()
 
     stage.say("After its delay foo-1 is ready. This sync succeeds, and forget ends its back-off.")
@@ -71,9 +79,9 @@ LESSON: Final = Lesson(
     question="foo-1 waits for its next try. foo-2 was just added. When is foo-2 synced?",
     answers=(
         Answer(
-            "At once.",
+            "Immediately.",
             "Failures are counted by key, and foo-2 has none. Only the retry of foo-1 waits: an "
-            "event of foo-1 would add its key at once.",
+            "event of foo-1 would add its key immediately.",
         ),
         Answer(
             "After foo-1.",

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from clientgo.testcluster.server.faults import HoldRequests, Requests
-from clientgo.tools.study.actions import AGENT
+from clientgo.tools.study.lessons.faults import slow_server
 from clientgo.tools.study.lessons.lesson import Answer, Count, Lesson, hops
 from clientgo.tools.study.lessons.stage import Stage, key
 
 _FOO: Final = key("foo-2")
-_SLOW: Final = HoldRequests(
-    requests=Requests(verbs=("create",), resource="deployments", user_agent=AGENT)
-)
+_SLOW: Final = slow_server("create")
 
 
 def _script(stage: Stage) -> None:
@@ -20,11 +17,10 @@ def _script(stage: Stage) -> None:
     stage.begin()
 
     stage.say("A user creates foo-2. Its sync creates web-2, and waits for the slow server.")
-    stage.inject(_SLOW, "the server is slow", shown="slow answers")
+    stage.inject(_SLOW)
     stage.create_foo("foo-2")
-    stage.let_until("queue.add", "watch.read", "fifo.take", through="Foo")
-    stage.let("queue.take")
-    stage.let("sync")
+    stage.let_enqueue("Foo")
+    stage.start_sync()
     stage.wait("request.sent", method="POST")
 
     stage.say("Meanwhile the user scales foo-2 to 3, so it has a new version.")
@@ -35,7 +31,7 @@ def _script(stage: Stage) -> None:
         "The server answers. The sync goes on, and updates the status with the version that it has "
         "read: 409 Conflict."
     )
-    stage.lift(_SLOW, "the server answers", shown="slow answers")
+    stage.lift(_SLOW)
     stage.wait("queue.add_rate_limited", key=_FOO)
     stage.finish_sync()
     stage.wait("queue.add", thread="workqueue-delays-foos")

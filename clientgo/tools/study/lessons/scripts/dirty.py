@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from clientgo.testcluster.server.faults import HoldRequests, Requests
-from clientgo.tools.study.actions import AGENT
+from clientgo.tools.study.lessons.faults import slow_server
 from clientgo.tools.study.lessons.lesson import Answer, Count, Lesson, hops
 from clientgo.tools.study.lessons.stage import Stage, key
 
 _FOO: Final = key("foo-1")
-_SLOW: Final = HoldRequests(
-    requests=Requests(verbs=("update",), resource="deployments", user_agent=AGENT)
-)
+_SLOW: Final = slow_server("update")
 
 
 def _script(stage: Stage) -> None:
@@ -20,20 +17,19 @@ def _script(stage: Stage) -> None:
     stage.begin()
 
     stage.say("A user scales foo-1 to 2. A worker updates web-1, and waits for the slow server.")
-    stage.inject(_SLOW, "the server is slow", shown="slow answers")
+    stage.inject(_SLOW)
     stage.scale_foo("foo-1", 2)
-    stage.let_until("queue.add", "watch.read", "fifo.take", through="Foo")
-    stage.let("queue.take")
-    stage.let("sync")
+    stage.let_enqueue("Foo")
+    stage.start_sync()
     stage.wait("request.sent", method="PUT")
 
     stage.say("Meanwhile the user scales foo-1 to 4. The event adds the key again.")
     new = stage.scale_foo("foo-1", 4)
-    stage.let_until("queue.add", "watch.read", "fifo.take", through="Foo")
+    stage.let_enqueue("Foo")
     stage.ask(f"dirty foos {_FOO}")
 
     stage.say("The server answers. The sync ends, and done makes the dirty key ready.")
-    stage.lift(_SLOW, "the server answers", shown="slow answers")
+    stage.lift(_SLOW)
     stage.finish_sync()
 
     stage.say(f"A worker takes it. This sync reads version {new}, and scales web-1 to 4.")
@@ -49,7 +45,7 @@ LESSON: Final = Lesson(
     "happens?",
     answers=(
         Answer(
-            "The second worker syncs foo-1 at once.",
+            "The second worker syncs foo-1 immediately.",
             "Two syncs of one object would overwrite each other. The queue never allows that.",
         ),
         Answer(

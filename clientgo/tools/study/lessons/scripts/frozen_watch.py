@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from clientgo.testcluster.server.faults import FreezeWatches, Requests
-from clientgo.tools.study.actions import AGENT
+from clientgo.testcluster.server.faults import FreezeWatches
+from clientgo.tools.study.lessons.faults import LessonFault, watches_of
 from clientgo.tools.study.lessons.lesson import Answer, Count, Lesson, hops
 from clientgo.tools.study.lessons.marks import Line
 from clientgo.tools.study.lessons.stage import Stage, key
 
 _FOO: Final = key("foo-1")
-_FROZEN: Final = FreezeWatches(
-    requests=Requests(verbs=("watch",), resource="foos", user_agent=AGENT)
+_FROZEN: Final = LessonFault(
+    FreezeWatches(requests=watches_of("Foo")),
+    begins="the watch freezes",
+    ends="the watch goes on",
+    shown="watch frozen",
 )
 
 
@@ -23,7 +26,7 @@ def _script(stage: Stage) -> None:
     stage.begin()
 
     stage.say("The watch of the Foos freezes: its connection stays open, and brings nothing.")
-    stage.inject(_FROZEN, "the watch freezes", shown="watch frozen")
+    stage.inject(_FROZEN)
 
     stage.say("A user scales foo-1 to 3. The server has an event for the watch.")
     new = stage.scale_foo("foo-1", 3)
@@ -31,7 +34,7 @@ def _script(stage: Stage) -> None:
     stage.ask(f"index Foo {_FOO}")
 
     stage.say(f"Now the watch goes on, and the event brings version {new}.")
-    stage.lift(_FROZEN, "the watch goes on", shown="watch frozen")
+    stage.lift(_FROZEN)
     stage.wait("sync.start", key=_FOO)
     stage.settle()
 

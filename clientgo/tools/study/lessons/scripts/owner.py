@@ -26,7 +26,7 @@ def _script(stage: Stage) -> None:
     stage.sync_next()
 
     stage.say("This update comes back as an event too. The sync that follows finds nothing to do.")
-    stage.let_until("queue.add", "watch.read", "fifo.take", through="Deployment")
+    stage.let_enqueue("Deployment")
     stage.sync_next()
 
 
@@ -46,7 +46,7 @@ LESSON: Final = Lesson(
         ),
         Answer(
             "None: foo-1 has not changed.",
-            "Then nobody would repair what another user does to a child.",
+            "Then the controller would not repair what another user does to a child.",
         ),
     ),
     right=1,

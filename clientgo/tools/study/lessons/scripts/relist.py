@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from clientgo.testcluster.server.faults import (
-    CloseWatches,
-    ExpireHistory,
-    HoldRequests,
-    Requests,
-)
-from clientgo.tools.study.actions import AGENT
+from clientgo.testcluster.server.faults import ExpireHistory
 from clientgo.tools.study.lessons.lesson import Answer, Count, Lesson, hops
 from clientgo.tools.study.lessons.stage import Stage, key
-
-_WATCHES: Final = Requests(verbs=("watch",), resource="foos", user_agent=AGENT)
-_DOWN: Final = HoldRequests(requests=_WATCHES, times=None)
 
 
 def _script(stage: Stage) -> None:
@@ -24,22 +15,19 @@ def _script(stage: Stage) -> None:
     stage.begin()
 
     stage.say("The connection of the Foos' watch breaks.")
-    stage.inject(_DOWN, "the network is down", shown="network down")
-    stage.inject(CloseWatches(requests=_WATCHES, abruptly=True), "the connection breaks")
-    stage.wait("watch.ended", of="Foo")
-    stage.wait("request.sent", of="Foo")
+    down = stage.break_watch("Foo")
 
     stage.say("Meanwhile users scale foo-1, delete foo-3 and create foo-4. foo-2 stays as it is.")
     stage.scale_foo("foo-1", 3)
     stage.delete_foo("foo-3")
     stage.create_foo("foo-4")
-    stage.inject(ExpireHistory(), "the server drops its history")
+    stage.inject_once(ExpireHistory(), "the server drops its history")
 
     stage.say(
         f"The network is back. The history after version {seen} is gone: 410 Gone. So the "
         "reflector lists again."
     )
-    stage.lift(_DOWN, "the network is back", shown="network down")
+    stage.lift(down)
     stage.let_until("fifo.append", "watch.read", through="Foo", count=4)
     stage.ask(f"fifo Foo {key('foo-2')}")
 

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from clientgo.testcluster.server.faults import CloseWatches, HoldRequests, Requests
-from clientgo.tools.study.actions import AGENT
 from clientgo.tools.study.lessons.lesson import Answer, Count, Lesson, hops
 from clientgo.tools.study.lessons.stage import Stage, key
-
-_WATCHES: Final = Requests(verbs=("watch",), resource="foos", user_agent=AGENT)
-_DOWN: Final = HoldRequests(requests=_WATCHES, times=None)
 
 
 def _script(stage: Stage) -> None:
@@ -19,10 +14,7 @@ def _script(stage: Stage) -> None:
     stage.begin()
 
     stage.say("The connection of the Foos' watch breaks. The reflector tries to open the next.")
-    stage.inject(_DOWN, "the network is down", shown="network down")
-    stage.inject(CloseWatches(requests=_WATCHES, abruptly=True), "the connection breaks")
-    stage.wait("watch.ended", of="Foo")
-    stage.wait("request.sent", of="Foo")
+    down = stage.break_watch("Foo")
 
     stage.say("While the network is down, a user scales foo-1 and foo-2.")
     stage.scale_foo("foo-1", 3)
@@ -33,7 +25,7 @@ def _script(stage: Stage) -> None:
         f"The reflector has asked for everything after version {seen}. The server has this "
         "history, and sends both changes."
     )
-    stage.lift(_DOWN, "the network is back", shown="network down")
+    stage.lift(down)
     stage.let_until("index.update", "watch.read", "fifo.take", through="Foo", count=2)
     stage.wait("queue.add", count=2)
 

@@ -20,14 +20,14 @@ def _script(stage: Stage) -> None:
 
     stage.say("Another user scales web-1 to 5. This event is faster, so the key is enqueued.")
     stage.scale_deployment("web-1", 5)
-    stage.let_until("queue.add", "watch.read", "fifo.take", through="Deployment", key=_FOO)
+    stage.let_enqueue("Deployment", key=_FOO)
     stage.ask(f"index Foo {_FOO}")
 
     stage.say(f"The sync reads foo-1 at version {old}, with 1 replica. It scales web-1 to 1.")
     stage.sync_next()
 
     stage.say(f"Now the event arrives. The cache has version {new}, and the key is added again.")
-    stage.let_until("queue.add", "watch.read", "fifo.take", through="Foo", key=_FOO)
+    stage.let_enqueue("Foo", key=_FOO)
 
     stage.say("The next sync reads 3 replicas, and scales web-1 to 3.")
     stage.sync_next()

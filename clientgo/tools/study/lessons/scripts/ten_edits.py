@@ -19,14 +19,14 @@ def _script(stage: Stage) -> None:
     stage.say("A user scales foo-1 three times. Each event adds the key. No worker takes it yet.")
     for replicas in (2, 3, 4):
         stage.scale_foo("foo-1", replicas)
-    stage.let_until("queue.add", "watch.read", "fifo.take", through="Foo", count=3)
+    stage.let_enqueue("Foo", count=3)
 
     stage.say("A worker takes the key. Before its sync reads the cache, seven more edits arrive.")
     stage.let("queue.take")
     stage.wait("queue.get")
     for replicas in (5, 4, 3, 2, 3, 4, 5):
         stage.scale_foo("foo-1", replicas)
-    stage.let_until("queue.add", "watch.read", "fifo.take", through="Foo", count=7)
+    stage.let_enqueue("Foo", count=7)
     stage.ask(f"dirty foos {_FOO}")
 
     stage.say("The sync reads the newest version from the cache, and updates the Deployment.")
@@ -34,7 +34,7 @@ def _script(stage: Stage) -> None:
     stage.finish_sync()
 
     stage.say("The key was dirty, so it is ready again. The event of web-1 finds it there.")
-    stage.let_until("queue.add", "watch.read", "fifo.take", through="Deployment")
+    stage.let_enqueue("Deployment")
 
     stage.say("The second sync finds nothing to do.")
     stage.sync_next()

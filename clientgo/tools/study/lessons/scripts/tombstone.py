@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from clientgo.testcluster.server.faults import (
-    CloseWatches,
-    ExpireHistory,
-    HoldRequests,
-    Requests,
-)
-from clientgo.tools.study.actions import AGENT
+from clientgo.testcluster.server.faults import ExpireHistory
 from clientgo.tools.study.lessons.lesson import Answer, Count, Lesson, hops
 from clientgo.tools.study.lessons.stage import Stage, key
 
-_WATCHES: Final = Requests(verbs=("watch",), resource="deployments", user_agent=AGENT)
-_DOWN: Final = HoldRequests(requests=_WATCHES, times=None)
 _CHILD: Final[dict[str, Any]] = {"of": "Deployment", "key": key("web-2")}
 
 
@@ -25,21 +17,18 @@ def _script(stage: Stage) -> None:
     stage.begin()
 
     stage.say("The connection of the Deployments' watch breaks. The cache stays as it is.")
-    stage.inject(_DOWN, "the network is down", shown="network down")
-    stage.inject(CloseWatches(requests=_WATCHES, abruptly=True), "the connection breaks")
-    stage.wait("watch.ended", of="Deployment")
-    stage.wait("request.sent", of="Deployment")
+    down = stage.break_watch("Deployment")
 
     stage.say("Now another user scales web-2 to 5, and then deletes it. No watch sees this.")
     stage.scale_deployment("web-2", 5)
     stage.delete_deployment("web-2")
-    stage.inject(ExpireHistory(), "the server drops its history")
+    stage.inject_once(ExpireHistory(), "the server drops its history")
 
     stage.say(
         f"The network is back. The reflector asks for what came after version {watched}. The "
         "server does not have this history any more: 410 Gone. So the reflector lists again."
     )
-    stage.lift(_DOWN, "the network is back", shown="network down")
+    stage.lift(down)
     stage.let_until("fifo.append", "watch.read", through="Deployment", tombstone=True, **_CHILD)
     stage.ask(f"fifo Deployment {key('web-2')}")
 
@@ -64,7 +53,7 @@ LESSON: Final = Lesson(
     answers=(
         Answer(
             "Nothing: no watch has sent DELETED.",
-            "Then the cache would keep web-2 for ever. The informer compares each list with the "
+            "Then the cache would always keep web-2. The informer compares each list with the "
             "cache, so that it finds what was deleted.",
         ),
         Answer(
