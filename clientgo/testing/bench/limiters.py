@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import statistics
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from clientgo.testing.bench.adapters import BenchError, Factory, made
-from clientgo.testing.bench.measure import compare
+from clientgo.testing.bench.measure import MOST_ROUNDS, Stopwatch, compare
 from clientgo.testing.bench.workload import keys
 from clientgo.workqueue import (
     BucketRateLimiter,
@@ -23,8 +22,6 @@ from clientgo.workqueue import (
 
 FAILURES: Final = 3
 """How often each item fails before it succeeds."""
-
-_ROUNDS: Final = 21
 
 
 def _exponential() -> Any:
@@ -82,12 +79,11 @@ def measure(
         except BenchError as error:
             row.problem = str(error)
     able = [name for name, row in rows.items() if not row.problem]
-    cpu: dict[str, list[float]] = {name: [] for name in able}
     names = keys(items)
     found = compare(
         items * FAILURES,
-        {name: partial(_load, factories[name], names, cpu[name]) for name in able},
-        rounds=_ROUNDS,
+        {name: partial(_load, factories[name], names) for name in able},
+        rounds=MOST_ROUNDS,
         budget=seconds * len(able),
         progress=progress,
         stop=stop,
@@ -97,7 +93,7 @@ def measure(
     for name in able:
         row = rows[name]
         row.failures_a_second = found.rate(name)
-        row.cpu = statistics.median(cpu[name]) / items
+        row.cpu = statistics.median(found.cpu[name]) / items
         row.heap, row.left = _kept(made(factories[name]), names)
     return list(rows.values())
 
@@ -118,16 +114,16 @@ def _checked(limiter: Any) -> tuple[float, ...]:
     return delays
 
 
-def _load(factory: Factory, items: Sequence[str], cpu: list[float]) -> float:
+def _load(factory: Factory, items: Sequence[str]) -> Stopwatch:
     limiter = factory()
-    started, started_cpu = time.perf_counter(), time.process_time()
     when, forget = limiter.when, limiter.forget
+    watch = Stopwatch()
     for item in items:
         for _ in range(FAILURES):
             when(item)
         forget(item)
-    cpu.append(time.process_time() - started_cpu)
-    return time.perf_counter() - started
+    watch.stop()
+    return watch
 
 
 def _kept(limiter: Any, items: Sequence[str]) -> tuple[float, float]:

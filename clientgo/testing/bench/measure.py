@@ -15,6 +15,8 @@ from typing import Any, Final
 
 LEAST_ROUNDS: Final = 3
 """Rounds without which a median means nothing."""
+MOST_ROUNDS: Final = 21
+"""Rounds of ``clientgo bench``, if the time allows them."""
 
 
 class Stopwatch:

@@ -11,11 +11,10 @@ from functools import partial
 from typing import Final
 
 from clientgo.testing.bench.adapters import BenchError, Factory, Operations, made, operations_of
-from clientgo.testing.bench.measure import compare
+from clientgo.testing.bench.measure import MOST_ROUNDS, compare
 from clientgo.testing.bench.promises import Promises, Script, check
 from clientgo.testing.bench.workload import Round, Workload, keys, run
 
-_ROUNDS: Final = 21
 _LATENCY_ROUNDS: Final = 3
 _LONGEST_LATENCY: Final = 3.0
 
@@ -116,7 +115,7 @@ class QueueBench:
         compared = compare(
             load.items,
             {name: partial(self._round, rows[name], load, 0.0, rounds[name]) for name in able},
-            rounds=_ROUNDS,
+            rounds=MOST_ROUNDS,
             budget=self._settings.seconds * len(able),
             progress=progress,
             stop=stop,
