@@ -64,13 +64,23 @@ def _shown(value: float | None, form: str, factor: float = 1.0) -> str:
     return "-" if value is None else format(value * factor, form)
 
 
+def without_workers(load: Workload) -> dict[str, Any]:
+    """Return what is the same in all tables."""
+    return {name: each for name, each in asdict(load).items() if name != "workers"}
+
+
+def in_words(workload: Mapping[str, Any]) -> str:
+    """Return what ``without_workers`` returned as text; what is zero is left out."""
+    return ", ".join(f"{name} {value:,}" for name, value in workload.items() if value)
+
+
 def result(rows: Sequence[Row], load: Workload, settings: Settings, base: str) -> dict[str, Any]:
     """Return everything as JSON."""
     return {
         "machine": machine(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "load_average": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
-        "workload": {name: each for name, each in asdict(load).items() if name != "workers"},
+        "workload": without_workers(load),
         "settings": asdict(settings),
         "base": base,
         "rows": [asdict(each) for each in rows],
@@ -114,7 +124,6 @@ def page(found: Mapping[str, Any]) -> str:
             "",
         )
     ]
-    said = ", ".join(f"{name} {value}" for name, value in found["workload"].items() if value)
     here = found["machine"]
     machine_of = ", ".join(
         (here["processor"], f"{here['processors']} processors", here["system"], here["python"])
@@ -127,7 +136,8 @@ def page(found: Mapping[str, Any]) -> str:
 <style>body {{ font-family: system-ui, sans-serif; max-width: 60em; margin: 2em auto; \
 color-scheme: light dark; }} pre {{ overflow-x: auto; }} .chart {{ margin-bottom: 2em; }}</style>
 <h1>Queues</h1>
-<p>{escape(said)}. {escape(machine_of)}, {found["date"]}, load average {found["load_average"]}.</p>
+<p>{escape(in_words(found["workload"]))}. {escape(machine_of)}, {found["date"]}, \
+load average {found["load_average"]}.</p>
 {body}
 <pre>{escape(chr(10).join(text))}{escape(legend(found["base"]))}</pre>
 </html>

@@ -14,26 +14,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from clientgo.testing import bench
 from clientgo.testing.bench import limiters, queue_report
 from clientgo.testing.bench.adapters import BenchError
-from clientgo.testing.bench.measure import Side, machine
+from clientgo.testing.bench.measure import MOST_ROUNDS, Side, machine
 from clientgo.testing.bench.queue_rows import QueueBench, Row, Settings
 from clientgo.testing.bench.watches import follow
 from clientgo.testing.bench.workload import Workload
 from clientgo.tools.cli.inputs import UsageError, load_function
 from clientgo.util.text.terminal import CommandParser, ExitStatus, Progress, complain
 from clientgo.util.wait import stop_on_signals
-
-_ROUNDS: Final = 21
 
 
 def configure(parser: CommandParser) -> None:
@@ -65,11 +60,8 @@ def _add_queue(part: CommandParser) -> None:
         statuses="0, done; 1, a queue of yours breaks a promise or can't be measured; 2, wrong\n"
         "  arguments; 130, interrupted",
     )
-    load = Workload()
-    part.add_argument(
-        "--queue", metavar="MODULE:FACTORY", action="append", default=[],
-        help="a queue of yours; may be repeated",
-    )  # fmt: skip
+    load, settings = Workload(), Settings()
+    _add_yours(part, "queue", "MODULE:FACTORY")
     part.add_argument(
         "--only", action="store_true", help="measure yours and the base, without the other queues"
     )
@@ -77,8 +69,7 @@ def _add_queue(part: CommandParser) -> None:
         "--workers", metavar="N,...", type=_counts, default=[load.workers],
         help=f"worker threads, or tasks of asyncio; a table for each (default: {load.workers})",
     )  # fmt: skip
-    settings = Settings()
-    for defaults, option, kind, help_text in (
+    for defaults, option, kind, text in (
         (load, "producers", _positive, "threads or tasks that add"),
         (load, "items", _positive, "items in a round"),
         (load, "adds", _positive, "how often each item is added"),
@@ -96,15 +87,11 @@ def _add_queue(part: CommandParser) -> None:
         (settings, "rate", _positive, "items added a second while the latency is measured"),
         (settings, "timeout", _positive, "seconds without an item after which a queue is given up"),
     ):
-        default = getattr(defaults, option)
-        part.add_argument(
-            f"--{option}", metavar="N" if kind is _positive else "X", type=kind, default=default,
-            help=f"{help_text} (default: {default:g})",
-        )  # fmt: skip
+        _add_number(part, option, kind, getattr(defaults, option), text)
     part.add_argument("--json", type=Path, metavar="FILE", help="write the result")
     part.add_argument("--page", type=Path, metavar="FILE", help="write charts and table as HTML")
     part.add_argument("--compare", type=Path, metavar="FILE", help="compare with a result")
-    part.set_defaults(run=partial(_until_interrupted, _queue))
+    part.set_defaults(run=partial(_until_interrupted, part.prog, _queue))
 
 
 def _add_limiter(part: CommandParser) -> None:
@@ -112,19 +99,10 @@ def _add_limiter(part: CommandParser) -> None:
         "Measure rate limiters in turn: items that fail three times and succeed. A limiter of "
         "yours has when, forget and num_requeues."
     )
-    part.add_argument(
-        "--limiter", metavar="MODULE:FACTORY", action="append", default=[],
-        help="a limiter of yours; may be repeated",
-    )  # fmt: skip
-    part.add_argument(
-        "--items", metavar="N", type=_positive, default=10_000,
-        help="items in a round (default: 10000)",
-    )  # fmt: skip
-    part.add_argument(
-        "--seconds", metavar="X", type=_seconds, default=2.0,
-        help="time for the rounds of a limiter, 3 to 21 (default: 2)",
-    )  # fmt: skip
-    part.set_defaults(run=partial(_until_interrupted, _limiter))
+    _add_yours(part, "limiter", "MODULE:FACTORY")
+    _add_number(part, "items", _positive, 10_000, "items in a round")
+    _add_number(part, "seconds", _seconds, 2.0, "time for the rounds of a limiter, 3 to 21")
+    part.set_defaults(run=partial(_until_interrupted, part.prog, _limiter))
 
 
 def _add_informer(part: CommandParser) -> None:
@@ -133,27 +111,33 @@ def _add_informer(part: CommandParser) -> None:
         "that gets the address of a server with Foos (samplecontroller.k8s.io/v1alpha1) and "
         "returns the events of a watch, as an iterable or an asynchronous one."
     )
+    _add_yours(part, "watch", "MODULE:FUNCTION", "client")
+    _add_number(
+        part, "timeout", _positive, 10, "seconds without an event after which a client is given up"
+    )
+    _add_number(part, "objects", _positive, 10_000, "objects in a round")
+    _add_number(part, "seconds", _seconds, 2.0, "time for each line; three rounds at least")
+    part.set_defaults(run=partial(_until_interrupted, part.prog, _informer))
+
+
+def _add_yours(part: CommandParser, option: str, place: str, what: str = "") -> None:
     part.add_argument(
-        "--watch", metavar="MODULE:FUNCTION", action="append", default=[],
-        help="a client of yours; may be repeated",
+        f"--{option}", dest="yours", metavar=place, action="append", default=[],
+        help=f"a {what or option} of yours; may be repeated",
     )  # fmt: skip
+
+
+def _add_number(
+    part: CommandParser, option: str, kind: Callable[[str], float], default: float, text: str
+) -> None:
     part.add_argument(
-        "--timeout", metavar="N", type=_positive, default=10,
-        help="seconds without an event after which a client is given up (default: 10)",
+        f"--{option}", metavar="N" if kind is _positive else "X", type=kind, default=default,
+        help=f"{text} (default: {default:g})",
     )  # fmt: skip
-    part.add_argument(
-        "--objects", dest="size", metavar="N", type=_positive, default=10_000,
-        help="objects in a round (default: 10000)",
-    )  # fmt: skip
-    part.add_argument(
-        "--seconds", metavar="S", type=_seconds, default=2.0,
-        help="time for each line; three rounds at least (default: 2)",
-    )  # fmt: skip
-    part.set_defaults(run=partial(_until_interrupted, _informer))
 
 
 def _until_interrupted(
-    run: Callable[[argparse.Namespace], int], options: argparse.Namespace
+    command: str, run: Callable[[argparse.Namespace], int], options: argparse.Namespace
 ) -> int:
     """Run a part; Ctrl-C ends it after the round that runs.
 
@@ -161,8 +145,17 @@ def _until_interrupted(
     """
     with stop_on_signals() as stop:
         options.stop = stop
-        status = run(options)
+        try:
+            status = run(options)
+        except (UsageError, BenchError) as error:
+            complain(command, error)
+            status = ExitStatus.USAGE
     return ExitStatus.INTERRUPTED if stop.is_set() else status
+
+
+def _yours(options: argparse.Namespace) -> dict[str, Callable[..., Any]]:
+    """Import what the user has named. Raises UsageError."""
+    return {place: load_function(place) for place in options.yours}
 
 
 def _positive(text: str) -> int:
@@ -192,20 +185,17 @@ def _share(text: str) -> float:
 
 
 def _queue(options: argparse.Namespace) -> int:
-    names = [each.name for each in fields(Workload) if each.name != "workers"]
+    names = queue_report.without_workers(Workload())
     load = Workload(**{name: getattr(options, name) for name in names})
     settings = Settings(options.seconds, options.rate, options.timeout)
     base = "RateLimitingQueue" if load.failures or load.delays else "Queue"
-    try:
-        _check_directories(options.json, options.page)
-        earlier = None if options.compare is None else _earlier(options.compare)
-        yours = {place: load_function(place) for place in options.queue}
-        standard = {base: bench.STANDARD[base]} if options.only else bench.STANDARD
-        print(_described(load), flush=True)
-        measured = QueueBench({**yours, **standard}, load, settings, base=base)
-    except (UsageError, BenchError) as error:
-        complain("clientgo bench queue", error)
-        return ExitStatus.USAGE
+    _check_directories(options.json, options.page)
+    earlier = None if options.compare is None else _earlier(options.compare)
+    yours = _yours(options)
+    standard = {base: bench.STANDARD[base]} if options.only else bench.STANDARD
+    words = queue_report.in_words(queue_report.without_workers(load))
+    print(f"{_machine()}; {words}", flush=True)
+    measured = QueueBench({**yours, **standard}, load, settings, base=base)
     width = max(map(len, (*yours, *standard))) + 2
     rows: list[Row] = []
     for count in options.workers:
@@ -232,7 +222,7 @@ def _queue(options: argparse.Namespace) -> int:
 
 
 def _rows(measured: QueueBench, count: int, options: argparse.Namespace) -> list[Row]:
-    with Progress(f"{count} workers", _ROUNDS) as progress:
+    with Progress(f"{count} workers", MOST_ROUNDS) as progress:
         return measured.rows(count, progress=progress.show, stop=options.stop.is_set)
 
 
@@ -253,32 +243,21 @@ def _earlier(file: Path) -> dict[str, Any]:
     return read
 
 
-def _described(load: Workload) -> str:
-    said = {name: getattr(load, name) for name in ("producers", "items", "adds")}
-    said |= {
-        name: getattr(load, name)
-        for name in ("readds", "failures", "delays", "work", "compute")
-        if getattr(load, name)
-    }
-    words = ", ".join(f"{name} {value:,}" for name, value in said.items())
+def _machine() -> str:
     here = machine()
-    return f"{here['python']}, {here['processors']} processors; {words}"
+    return f"{here['python']}, {here['processors']} processors"
 
 
 def _limiter(options: argparse.Namespace) -> int:
-    try:
-        yours = {place: load_function(place) for place in options.limiter}
-        with Progress("limiters", _ROUNDS) as progress:
-            rows = limiters.measure(
-                {**yours, **limiters.STANDARD},
-                options.items,
-                seconds=options.seconds,
-                progress=progress.show,
-                stop=options.stop.is_set,
-            )
-    except (UsageError, BenchError) as error:
-        complain("clientgo bench limiter", error)
-        return ExitStatus.USAGE
+    factories = {**_yours(options), **limiters.STANDARD}
+    with Progress("limiters", MOST_ROUNDS) as progress:
+        rows = limiters.measure(
+            factories,
+            options.items,
+            seconds=options.seconds,
+            progress=progress.show,
+            stop=options.stop.is_set,
+        )
     if not rows:
         return ExitStatus.INTERRUPTED
     print("\n".join(limiters.lines(rows)))
@@ -288,12 +267,8 @@ def _limiter(options: argparse.Namespace) -> int:
 
 
 def _informer(options: argparse.Namespace) -> int:
-    try:
-        yours = {place: load_function(place) for place in options.watch}
-    except UsageError as error:
-        complain("clientgo bench informer", error)
-        return ExitStatus.USAGE
-    count = options.size
+    yours = _yours(options)
+    count = options.objects
     with bench.recorded_server(count, 2 * count) as url:
         _head("objects/s", "bare loop", *yours)
         for name, ours, bare, size in (
@@ -324,7 +299,7 @@ def _informer(options: argparse.Namespace) -> int:
                 2 * count,
             ),
         ):
-            sides = {"informer": ours, "bare loop": bare}
+            sides: dict[str, Side] = {"informer": ours, "bare loop": bare}
             if name.startswith("watch"):
                 sides |= {
                     place: partial(
@@ -341,17 +316,17 @@ def _informer(options: argparse.Namespace) -> int:
 
 
 def _head(unit: str, *peers: str) -> None:
-    print(f"Python {platform.python_version()}, {os.cpu_count()} processors; x: times as fast as")
+    print(f"{_machine()}; x: times as fast as")
     print(f"{'':28}{unit:>12}" + "".join(f"{f'x {peer}':>{_width(peer)}}" for peer in peers))
 
 
 def _line(name: str, options: argparse.Namespace, sides: Mapping[str, Side], count: int) -> None:
     ours, *peers = sides
-    with Progress(name, _ROUNDS) as progress:
+    with Progress(name, MOST_ROUNDS) as progress:
         compared = bench.compare(
             count,
             sides,
-            rounds=_ROUNDS,
+            rounds=MOST_ROUNDS,
             budget=options.seconds,
             progress=progress.show,
             stop=options.stop.is_set,
