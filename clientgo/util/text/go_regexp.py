@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from clientgo.util.copies import CopyableError
 from clientgo.util.extras import needing_extra
-from clientgo.util.process import check_cpu_time
+from clientgo.util.process import check_cpu_time, renew_in_child
 
 _MAX_MEMORY: Final = 32 * 1024 * 1024
 """Bytes of a compiled pattern: enough for a thousand letters of any script (``\\pL{1000}``)."""
@@ -144,6 +144,7 @@ class _Patterns:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        renew_in_child(self, "_lock")
         self._kept: OrderedDict[str, GoRegexp] = OrderedDict()
         self._size = 0
 

@@ -12,6 +12,7 @@ import pytest
 from clientgo.util.process import CpuTimeExceededError, cpu_time_limit
 from clientgo.util.text import go_regexp
 from clientgo.util.text.go_regexp import GoRegexpError, compile_go_regexp
+from tests.util.process.forking import in_children
 
 LONG = 100_000
 
@@ -215,3 +216,12 @@ def test_a_pattern_keeps_to_the_processor_time_of_the_work() -> None:
                 match("a" * 100_000)
     with cpu_time_limit(-1.0), pytest.raises(CpuTimeExceededError):
         compile_go_regexp("not compiled before")
+
+
+def test_a_forked_child_compiles_a_pattern_though_the_patterns_were_in_use_at_the_fork() -> None:
+    compile_go_regexp("^a$")
+
+    with go_regexp._patterns._lock:
+        [answer] = in_children([lambda: compile_go_regexp("^a$").matches("a")], within=10.0)
+
+    assert answer == "True"
