@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, TypeAlias
 
-from msgspec import Raw
+from clientgo.util.text.go_format import text_of_raw
 
 JSONValue: TypeAlias = Any
 """``None | bool | int | float | str | list[JSONValue] | dict[str, JSONValue]``."""
@@ -90,13 +90,6 @@ def _same_booleans(left: JSONValue, right: JSONValue) -> bool:
     return isinstance(left, bool) == isinstance(right, bool)
 
 
-def _text_of_raw(value: Any) -> str:
-    """Return JSON that was not decoded, as a text."""
-    if isinstance(value, Raw):
-        return bytes(value).decode()
-    raise TypeError(f"a {type(value).__name__} is no JSON value")
-
-
 def canonical_json(value: JSONValue) -> str:
     """Return `value` as Go's encoder writes it: compact, keys sorted, ``<``, ``>``, ``&`` escaped.
 
@@ -104,6 +97,6 @@ def canonical_json(value: JSONValue) -> str:
     apply``) are compared as text, so they must be written as the API server writes them.
     """
     text = json.dumps(
-        value, separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=_text_of_raw
+        value, separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=text_of_raw
     )
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")

@@ -75,7 +75,7 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Raw):
-        return _text_of_raw(value)
+        return text_of_raw(value)
     return value if isinstance(value, str) else number(value)
 
 
@@ -89,13 +89,13 @@ def compact_json(value: Any, *, sort_keys: bool = True) -> str:
         ensure_ascii=False,
         separators=(",", ":"),
         sort_keys=sort_keys,
-        default=_text_of_raw,
+        default=text_of_raw,
     )
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _text_of_raw(value: Any) -> str:
-    """Return JSON that is too deep to be read, as a text."""
+def text_of_raw(value: Any) -> str:
+    """Return JSON that was not decoded, as a text."""
     if isinstance(value, Raw):
         return bytes(value).decode()
     raise TypeError(f"a {type(value).__name__} is no JSON value")
