@@ -43,7 +43,7 @@ def name_warnings(obj: Object, use: str) -> list[str]:
 _known = RepeatedValues()
 
 _MOST_WARNINGS: Final = 10_000
-"""A response has no place for more. Ports and files can have one with each other one."""
+"""More do not fit into a response. Each pair of ports, or of files, can cause one."""
 
 
 def pod_warnings(pod: Object, prefix: str = "") -> list[str]:
@@ -234,7 +234,7 @@ _CERTIFICATE_FILES: Mapping[str, str] = {
 
 
 class _Files:
-    """The files of a volume, as a tree of directories: a file may be one at the same time."""
+    """The files of a volume, as a tree of directories. A path may be a file and a directory."""
 
     def __init__(self) -> None:
         self._seen: list[_File] = []
@@ -274,11 +274,9 @@ class _Directory(NamedTuple):
 
 
 def _duplicate_aliases(spec: Object, path: str) -> Iterator[str]:
-    seen = set()
-    for index, alias in enumerate(spec.get("hostAliases") or ()):
-        if alias["ip"] in seen:
-            yield f'{path}.hostAliases[{index}].ip: duplicate ip "{alias["ip"]}"'
-        seen.add(alias["ip"])
+    addresses = [alias["ip"] for alias in spec.get("hostAliases") or ()]
+    for index in sorted(duplicates(addresses)):
+        yield f'{path}.hostAliases[{index}].ip: duplicate ip "{addresses[index]}"'
 
 
 def _pull_secrets(spec: Object, path: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The end of a write: the object is stored, or only answered.
+"""The stored object of a request: how it is found and compared, and stored or only answered.
 
 Upstream: apiserver ``registry/generic/registry.Store``.
 """

@@ -244,7 +244,6 @@ class ObjectWriter:
         collection = self._collection(resource)
         stored = existing_object(collection, target)
         work = self._work_on(stored, options)
-        is_large = work.is_large
         [current] = await resource.served([stored])
 
         def changed(convert: Convert) -> tuple[Object, Object]:
@@ -253,7 +252,7 @@ class ObjectWriter:
             check_has_version(new)
             if not applied:
                 new = self._preparation.owned(
-                    resource, subresource, old, new, options, convert, is_large=is_large
+                    resource, subresource, old, new, options, convert, is_large=work.is_large
                 )
             prepare_update(resource, new, old, subresource)
             return old, new

@@ -33,7 +33,7 @@ from clientgo.testcluster.server.objects.decoding import (
 from clientgo.testcluster.server.objects.metadata import drop_duplicate_owners
 from clientgo.testcluster.server.objects.options import FieldValidation, WriteOptions
 from clientgo.testcluster.server.objects.state import State
-from clientgo.testcluster.server.objects.storing import Target
+from clientgo.testcluster.server.objects.storing import Target, existing_object
 from clientgo.testcluster.server.objects.turns import in_turns
 from clientgo.testcluster.server.objects.writer import (
     ObjectChange,
@@ -63,10 +63,9 @@ from clientgo.testcluster.server.resources.errors import (
     internal,
     invalid_options,
     invalid_patch,
-    not_found,
 )
 from clientgo.testcluster.server.resources.resource import Resource
-from clientgo.testcluster.server.storage.storage import Object, StoredObject, object_key
+from clientgo.testcluster.server.storage.storage import Object, StoredObject
 from clientgo.testcluster.server.storage.versions import parse_version
 
 T = TypeVar("T")
@@ -150,10 +149,7 @@ async def existing(call: VerbCall) -> StoredObject:
 
 def _stored(call: VerbCall) -> StoredObject:
     collection = call.state.storage.collection(call.resource.collection_key)
-    stored = collection.get(object_key(call.namespace, call.name))
-    if stored is None:
-        raise not_found(call.resource, call.name)
-    return stored
+    return existing_object(collection, Target(call.resource, call.namespace, call.name))
 
 
 async def list_objects(call: VerbCall) -> AnyResponse:
