@@ -1,4 +1,4 @@
-"""Values that a list has twice."""
+"""Find the values that a list has more than once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable
 
 
 def duplicates(values: Iterable[Hashable]) -> set[int]:
-    """Return the indexes of the values that are there before, too."""
+    """Return the index of each value that is equal to an earlier one."""
     seen: set[Hashable] = set()
     found: set[int] = set()
     for index, value in enumerate(values):

@@ -458,7 +458,7 @@ def test_the_servers_of_a_process_share_the_tables() -> None:
 
 
 def test_no_table_sets_a_key_twice() -> None:
-    """The loader takes the last one, so that rules would go without a word."""
+    """The loader takes the last one: it would drop the rules of the first without an error."""
     tables = sorted(kind_table._DATA.rglob("*.yaml"))
 
     assert tables

@@ -1,7 +1,7 @@
-"""What containers have written since the server started, and who follows it.
+"""What containers have written since the server started, and the requests that follow it.
 
 Promises the newest lines of each container, up to a limit. The oldest containers are forgotten,
-but for those whose log a client follows. On the event loop.
+except for those whose log a client follows. On the event loop.
 """
 
 from __future__ import annotations

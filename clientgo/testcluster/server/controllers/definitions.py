@@ -44,7 +44,7 @@ class _Served(msgspec.Struct, frozen=True):
     conversion: Any
 
     def same_as(self, other: _Served) -> bool:
-        """Return True if nothing differs; in a schema, 1 and true may."""
+        """Return True if nothing differs. In a schema, 1 and true differ."""
         return json_equal([*astuple(self)], [*astuple(other)])
 
 

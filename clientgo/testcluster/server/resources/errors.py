@@ -155,8 +155,8 @@ def invalid_options(kind: str, errors: list[FieldError]) -> FailedRequestError:
 
 
 _MOST_TEXT: Final = 8 * 1024 * 1024
-"""Characters of the causes that are answered, and that take a tenth of a second. Some causes show a
-whole list: a definition of 32 KiB can have 400 MB of them."""
+"""Characters of the causes in a response; they take a tenth of a second. The later causes are left
+out. Some causes show a whole list: a definition of 32 KiB can have 400 MB of them."""
 
 
 def _invalid(

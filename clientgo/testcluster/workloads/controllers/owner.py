@@ -128,7 +128,7 @@ class Owner(abc.ABC, Generic[P]):
             try:
                 obj = self._carry_out(ctx, obj, plan)
             except (AlreadyExistsError, NotFoundError):
-                # An object of this name is on its way out, or gone; its end runs this again.
+                # An object of this name is being deleted, or is gone. Its deletion runs this again.
                 break
             except _RefusedError as refused:
                 note = self.refusal(obj, refused.obj, str(refused))

@@ -478,7 +478,7 @@ def _topologies(terms: Any, path: str) -> list[FieldError]:
 
 
 _MOST_DUPLICATES: Final = 100_000
-"""Of a thousand equal terms, a real server finds half a million duplicates."""
+"""At most. A real server finds half a million duplicates in a thousand equal terms."""
 
 
 def _label_selector(selector: Any, path: str) -> list[FieldError]:
