@@ -11,7 +11,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -109,17 +109,17 @@ async def kubernetes_aio(url: str, _count: int, sync: Sync) -> None:
     await _a_task_each(_labels(events_as_dicts(client, watch, url)), sync)
 
 
-async def _kubex_labels(objects: AsyncIterator[Any]) -> AsyncIterator[Labels]:
+async def _kubex_labels(objects: AsyncIterator[Any]) -> AsyncGenerator[Labels]:
     async for each in objects:
         yield each.metadata.labels or {}
 
 
-async def _labels(objects: AsyncIterator[Any]) -> AsyncIterator[Labels]:
+async def _labels(objects: AsyncIterator[Any]) -> AsyncGenerator[Labels]:
     async for each in objects:
         yield each["metadata"].get("labels") or {}
 
 
-async def _a_task_each(labels: AsyncIterator[Labels], sync: Sync) -> None:
+async def _a_task_each(labels: AsyncGenerator[Labels], sync: Sync) -> None:
     async def sync_one(one: Labels) -> None:
         try:
             await sync(one)
@@ -127,7 +127,7 @@ async def _a_task_each(labels: AsyncIterator[Labels], sync: Sync) -> None:
             done.set()
 
     async def follow() -> None:
-        async with aclosing(labels) as all_of_them:  # type: ignore[type-var]
+        async with aclosing(labels) as all_of_them:
             async for one in all_of_them:
                 tasks.add(task := asyncio.create_task(sync_one(one)))
                 task.add_done_callback(tasks.discard)

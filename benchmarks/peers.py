@@ -13,7 +13,7 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
 from types import SimpleNamespace
@@ -163,7 +163,7 @@ def new_pykube(url: str, count: int) -> Run:
     return run
 
 
-async def events_as_dicts(client: Any, watch: Any, url: str) -> AsyncIterator[Any]:
+async def events_as_dicts(client: Any, watch: Any, url: str) -> AsyncGenerator[Any]:
     """Watch with kubernetes_asyncio, or with what the official client made of it."""
     configuration = client.Configuration()
     configuration.host = url
@@ -175,7 +175,7 @@ async def events_as_dicts(client: Any, watch: Any, url: str) -> AsyncIterator[An
                     yield event["object"]
 
 
-async def kubex_events(url: str) -> AsyncIterator[Any]:
+async def kubex_events(url: str) -> AsyncGenerator[Any]:
     """Watch with kubex."""
     from kubex.api import Api
     from kubex.client import create_client
@@ -196,8 +196,8 @@ async def kubex_events(url: str) -> AsyncIterator[Any]:
                 yield event.object
 
 
-async def _take(events: AsyncIterator[Any], left: int) -> None:
-    async with aclosing(events) as all_of_them:  # type: ignore[type-var]
+async def _take(events: AsyncGenerator[Any], left: int) -> None:
+    async with aclosing(events) as all_of_them:
         async for _ in all_of_them:
             left -= 1
             if not left:
