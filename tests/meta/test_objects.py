@@ -192,7 +192,9 @@ def test_managers_can_be_left_out_of_what_is_sent_or_replaced() -> None:
 
 @pytest.mark.parametrize("managers", [None, []])
 @pytest.mark.parametrize("kind", [Widget, Unstructured])
-def test_managers_of_nobody_are_left_out_of_what_is_sent(kind: type, managers: object) -> None:
+def test_an_empty_list_of_managers_is_left_out_of_what_is_sent(
+    kind: type, managers: object
+) -> None:
     obj = decode({**WIDGET, "metadata": {"name": "a", "managedFields": managers}}, kind)
 
     assert obj.to_dict()["metadata"] == {"name": "a"}

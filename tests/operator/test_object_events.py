@@ -159,7 +159,9 @@ def test_what_goes_well_does_not_silence_what_does_not(
     assert (types.count("Normal"), types.count("Warning")) == (25, 25)
 
 
-def test_a_trouble_does_not_silence_another(client: FakeClient, publisher: EventPublisher) -> None:
+def test_warnings_do_not_silence_those_of_another_reason(
+    client: FakeClient, publisher: EventPublisher
+) -> None:
     """OP-EVT-03: warnings are counted by their reason."""
     events = about(publisher, gadget(uid="1"))
     for number in range(30):

@@ -192,7 +192,7 @@ class _Budget:
         about = event.regarding
         whose = (
             event.reporting_controller,
-            # What goes well must not silence what does not, nor one trouble another.
+            # Normal Events must not silence warnings, nor warnings those of another reason.
             event.type,
             event.type == "Warning" and event.reason,
             about and (about.kind, about.namespace, about.name, about.uid),

@@ -99,7 +99,7 @@ class ForkAwareContext(ABC):
             self._end_block()
 
     def _begin_block(self) -> object:
-        """Called at the begin of the block."""
+        """Called at the start of the block."""
         return None
 
     @abstractmethod
