@@ -34,6 +34,12 @@ def no_thread_left(within: float = 30.0) -> Iterator[None]:
 
 
 def _join(thread: threading.Thread, give_up: float) -> None:
-    """Join a thread that may still be on its way to its first line, where it can't be joined."""
-    if thread._started.wait(max(give_up - time.monotonic(), 0.0)):  # type: ignore[attr-defined]
+    """Join a thread, also one that is being started, which is listed and not alive yet."""
+    while _is_being_started(thread) and time.monotonic() < give_up:
+        time.sleep(0.001)  # nothing public tells when it can be joined
+    if thread.is_alive():
         thread.join(max(give_up - time.monotonic(), 0.0))
+
+
+def _is_being_started(thread: threading.Thread) -> bool:
+    return not thread.is_alive() and thread in threading.enumerate()
