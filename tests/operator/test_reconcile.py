@@ -22,6 +22,7 @@ from tests.operator.world import (
     World,
     gadget,
     part,
+    record_triggers,
 )
 
 A = ObjectName("default", "a")
@@ -355,7 +356,9 @@ def test_what_on_error_raises_does_not_replace_the_error(world: World) -> None:
     assert str(errors[1]) == "the first"
 
 
-def test_every_object_is_reconciled_once_at_the_start(world: World) -> None:
+def test_every_object_is_reconciled_once_at_the_start(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """OP-CTL-06, OP-CTL-03: of either generation, as work that can wait; not before every source
     has told of what is there."""
     names = ["a", "b", "c"]
@@ -367,18 +370,14 @@ def test_every_object_is_reconciled_once_at_the_start(world: World) -> None:
 
     recording = Recording(look)
     controller = world.manager.controller(Gadget).owns(Part).build(recording)
-    priorities: list[int] = []
-    trigger = controller.queue.trigger
-    controller.queue.trigger = lambda key, priority=0, **more: (  # type: ignore
-        priorities.append(priority),
-        trigger(key, priority, **more),
-    )
+    triggers = record_triggers(monkeypatch, controller)
     with world.running():
         runs = recording.wait_for_runs(3)
         world.wait_for_timer()
         assert len(recording.runs) == 3
     assert sorted(key.name for key in runs) == names
-    assert (priorities, seen) == ([-100] * 3, [1] * 3)
+    assert sorted(triggers) == [(name, -100) for name in names]
+    assert seen == [1] * 3
 
 
 def test_a_run_has_everything_it_needs(make_world: Callable[..., World]) -> None:

@@ -19,7 +19,7 @@ from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.rest import RestConfig
 from clientgo.sharding import Ownership, ShardLeases, ShardMember, ShardsLostError
 from clientgo.testing.operator import eventually
-from tests.operator.world import PATIENCE, Gadget, Recording, World, gadget
+from tests.operator.world import PATIENCE, Gadget, Recording, World, gadget, record_triggers
 
 SHARED = LeaderElection(id="replicas", namespace="default", lease=60, renew=40, retry=0.1, shards=8)
 NAMES = [f"g{number}" for number in range(16)]
@@ -97,7 +97,9 @@ def test_replicas_share_the_objects(replica: Callable[..., Manager]) -> None:
     assert ledger.overlaps == []
 
 
-def test_the_objects_of_a_gained_shard_can_wait_and_deletions_cannot(world: World) -> None:
+def test_the_objects_of_a_gained_shard_can_wait_and_deletions_cannot(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """OP-CTL-06"""
     world.create(gadget("leaving", finalizers=["example.com/held"]))
     recording = Recording()
@@ -107,12 +109,9 @@ def test_the_objects_of_a_gained_shard_can_wait_and_deletions_cannot(world: Worl
         world.delete(gadget("leaving"))
         eventually(lambda: metadata_of(controller.read_primary(LEAVING)).deletion_timestamp)
         eventually(world.at_rest)
-        asked: dict[str, int] = {}
-        controller.queue.trigger = lambda key, priority=0, **_more: asked.update(  # type: ignore
-            {key.name: priority}
-        )
+        triggers = record_triggers(monkeypatch, controller)
         controller.take(lambda key: key.name in ("g1", "g2", "leaving"))
-    assert asked == {"g1": -100, "g2": -100, "leaving": 0}
+    assert sorted(triggers) == [("g1", -100), ("g2", -100), ("leaving", 0)]
 
 
 def test_the_queue_of_a_replica_forgets_what_others_own(replica: Callable[..., Manager]) -> None:

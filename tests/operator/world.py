@@ -117,6 +117,21 @@ class Recording:
             return list(self.runs)
 
 
+def record_triggers(
+    monkeypatch: pytest.MonkeyPatch, controller: Controller[Any]
+) -> list[tuple[str, int]]:
+    """Return a list that gets the name and priority of each trigger of a controller's queue."""
+    triggers: list[tuple[str, int]] = []
+    trigger = controller.queue.trigger
+
+    def record(key: ObjectName, priority: int = 0, **more: Any) -> object:
+        triggers.append((key.name, priority))
+        return trigger(key, priority, **more)
+
+    monkeypatch.setattr(controller.queue, "trigger", record)
+    return triggers
+
+
 def give_up_waiting_when_refused(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
     """Let waits for caches time out once lists were refused for a reason, and all others came."""
     wait_synced = ControllerSources.wait_synced

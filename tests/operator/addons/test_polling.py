@@ -16,7 +16,7 @@ from clientgo.meta import ObjectName
 from clientgo.operator import Context, controller
 from clientgo.operator.addons.polling import PollingSource, poll
 from clientgo.operator.errors import AlreadyStartedError, ConfigError, DeclarationError
-from tests.operator.world import Gadget, Recording, World, gadget
+from tests.operator.world import Gadget, Recording, World, gadget, record_triggers
 
 A, B = ObjectName("default", "a"), ObjectName("default", "b")
 PERIOD = 10.0
@@ -119,39 +119,31 @@ def test_the_first_answer_is_there_before_anything_runs(polling: Callable[..., P
 
 @pytest.mark.parametrize("per_resource", [False, True])
 def test_a_first_answer_can_wait_and_a_changed_one_cannot(
-    polling: Callable[..., Poll], per_resource: bool
+    polling: Callable[..., Poll], per_resource: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OP-CTL-06, OP-SRC-09: it says what there is, as a first list does."""
     outside = Outside(a=["x"], b=["y"])
     poll = polling(outside, per_resource=per_resource)
     poll.recording._answer = None  # a run that reads the items would ask before the poll does
-    priorities: list[int] = []
-    trigger = poll.controller.queue.trigger
-    poll.controller.queue.trigger = lambda key, priority=0, **more: (  # type: ignore
-        priorities.append(priority),
-        trigger(key, priority, **more),
-    )
+    triggers = record_triggers(monkeypatch, poll.controller)
     with poll.world.running():
         outside.questions(2 if per_resource else 1)
-        poll.world.clock.wait_for(lambda: len(priorities) >= 4)
-        assert set(priorities) == {-100}
-        priorities.clear()
+        poll.world.clock.wait_for(lambda: len(triggers) >= 4)
+        assert {priority for _, priority in triggers} == {-100}
+        triggers.clear()
         outside.items = {"a": ["x", "y"], "b": ["y"]}
         poll.pass_time()
-        poll.world.clock.wait_for(lambda: bool(priorities))
-    assert priorities == [0]
+        poll.world.clock.wait_for(lambda: bool(triggers))
+    assert triggers == [("a", 0)]
 
 
-def test_a_first_answer_can_wait_also_when_it_comes_late(polling: Callable[..., Poll]) -> None:
+def test_a_first_answer_can_wait_also_when_it_comes_late(
+    polling: Callable[..., Poll], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """OP-CTL-06: of many primaries the last are asked about long after the workers have started."""
     poll = polling(Outside(c=["x"]), per_resource=True)
     poll.recording._answer = None
-    triggers: list[tuple[str, int]] = []
-    trigger = poll.controller.queue.trigger
-    poll.controller.queue.trigger = lambda key, priority=0, **more: (  # type: ignore
-        triggers.append((key.name, priority)),
-        trigger(key, priority, **more),
-    )
+    triggers = record_triggers(monkeypatch, poll.controller)
     with poll.world.running():
         poll.world.create(gadget("c"))
         poll.world.clock.wait_for(lambda: [name for name, _ in triggers].count("c") == 2)

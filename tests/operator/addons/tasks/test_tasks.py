@@ -279,7 +279,7 @@ def test_at_the_stop_all_tasks_that_do_not_end_are_reported_after_the_same_time(
 
     monkeypatch.setattr(process.threads, "time", SimpleNamespace(monotonic=lambda: now))
     tasks, stop = ObjectTasks("gadget", ()), threading.Event()
-    tasks._tasks = [Stuck(), Stuck(), Stuck()]  # type: ignore[list-item]
+    monkeypatch.setattr(tasks, "_tasks", [Stuck(), Stuck(), Stuck()])
     stop.set()
     tasks.run(stop)
     assert reported == [10.0, 10.0, 10.0]
