@@ -18,7 +18,13 @@ from clientgo.api.apps_v1 import Deployment
 from clientgo.client import ResourceClient
 from clientgo.observe.trace import active_trace
 from clientgo.testcluster.server.faults import CloseWatches, Fault
-from clientgo.tools.study.actions import objects_of
+from clientgo.tools.study.actions.changes import (
+    FOO,
+    NAMESPACE,
+    deployments_of,
+    foos_of,
+    patch_replicas,
+)
 from clientgo.tools.study.lessons.faults import LessonFault, network_down, watches_of
 from clientgo.tools.study.lessons.late_controller import LateController
 from clientgo.tools.study.lessons.marks import MARK, LessonError, Line, matches
@@ -30,13 +36,10 @@ T = TypeVar("T")
 TIMEOUT: Final = 30.0
 """Seconds that a step waits for what it causes."""
 
-_NAMESPACE: Final = "default"
-_FOO: Final = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo"}
-
 
 def key(name: str) -> str:
     """Return the key of an object of the lessons."""
-    return f"{_NAMESPACE}/{name}"
+    return f"{NAMESPACE}/{name}"
 
 
 def child_of(foo: str) -> str:
@@ -145,7 +148,7 @@ class Stage:
 
     def create_foo(self, name: str, replicas: int = 1) -> None:
         spec = {"deploymentName": child_of(name), "replicas": replicas}
-        manifest = {**_FOO, "metadata": {"name": name}, "spec": spec}
+        manifest = {**FOO, "metadata": {"name": name}, "spec": spec}
         self._change(f"a user creates {name}", "foos", lambda: self._foos().create(manifest))
 
     def scale_foo(self, name: str, replicas: int) -> str:
@@ -153,7 +156,7 @@ class Stage:
         return self._change(
             f"a user scales {name} to {replicas}",
             "foos",
-            lambda: self._foos().patch(name, {"spec": {"replicas": replicas}}),
+            lambda: patch_replicas(self._foos(), name, replicas),
         )
 
     def scale_deployment(self, name: str, replicas: int) -> str:
@@ -161,7 +164,7 @@ class Stage:
         return self._change(
             f"another user scales the Deployment {name} to {replicas}",
             "deployments",
-            lambda: self._deployments().patch(name, {"spec": {"replicas": replicas}}),
+            lambda: patch_replicas(self._deployments(), name, replicas),
         )
 
     def delete_deployment(self, name: str) -> None:
@@ -171,10 +174,10 @@ class Stage:
         self._delete(f"a user deletes {name}", self._foos(), name)
 
     def _foos(self) -> ResourceClient[Any]:
-        return objects_of(self._session.client, {**_FOO, "metadata": {}})
+        return foos_of(self._session.client)
 
     def _deployments(self) -> ResourceClient[Deployment]:
-        return self._session.client.resource(Deployment).namespace(_NAMESPACE)
+        return deployments_of(self._session.client)
 
     def _change(self, message: str, resource: str, change: Callable[[], Any]) -> str:
         self._note("study.action", action="change", message=message)

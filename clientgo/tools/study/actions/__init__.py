@@ -1,0 +1,29 @@
+"""What the buttons of the page do.
+
+Each action is a small change of the cluster, or a fault of the server that strikes the studied
+controller only. It is planned first, so that the page can name it before its first effect.
+"""
+
+from clientgo.tools.study.actions.action import (
+    AGENT,
+    Action,
+    NotPossibleError,
+    Plan,
+    StudyCluster,
+    described,
+)
+from clientgo.tools.study.actions.changes import objects_of
+from clientgo.tools.study.actions.foos import FooActions
+from clientgo.tools.study.actions.objects import ObjectActions
+
+__all__ = [
+    "AGENT",
+    "Action",
+    "FooActions",
+    "NotPossibleError",
+    "ObjectActions",
+    "Plan",
+    "StudyCluster",
+    "described",
+    "objects_of",
+]
