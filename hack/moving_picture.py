@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import dropwhile
-from pathlib import Path
 from typing import Any, Final
 
 from clientgo.tools.study.recording import load_recording
+from hack.site.links import DOCS
+from hack.study_recording import RECORDING
 
-ROOT: Final = Path(__file__).parents[1]
-RECORDING: Final = ROOT / "docs/assets/study.jsonl"
-PICTURE: Final = ROOT / "docs/assets/one-change.svg"
+PICTURE: Final = DOCS / "assets/one-change.svg"
 
 SECONDS_A_STEP: Final = 2.0
 _WIDTH, _HEIGHT = 860, 356

@@ -6,14 +6,14 @@ controller, or of the library's lines that the page shows.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 from clientgo.tools.study.recording import Recording
 from clientgo.tools.study.session import Session
 from clientgo.tools.study.target import foo_target
+from hack.site.links import DOCS
 
-FILE: Final = Path(__file__).parents[1] / "docs/assets/study.jsonl"
+RECORDING: Final = DOCS / "assets/study.jsonl"
 ACTIONS: Final = ("create", "scale", "ten-edits", "cut-watch", "expire", "fail-syncs")
 QUIET: Final = 1.5
 """Seconds without a hop after which the next action begins; a reflector lists again within one."""
@@ -26,7 +26,7 @@ def main() -> None:
         for action in ACTIONS:
             session.act(action, "default/foo-1")
             wait_until_quiet(recording)
-        FILE.write_bytes(recording.text())
+        RECORDING.write_bytes(recording.text())
 
 
 def wait_until_quiet(recording: Recording) -> None:

@@ -6,11 +6,11 @@ import os.path
 import re
 from collections import defaultdict
 from functools import cache
-from pathlib import Path
 from typing import Final
 
+from hack.site.links import DOCS
+
 PAGE: Final = "concepts/glossary.md"
-_DOCS: Final = Path(__file__).parents[2] / "docs"
 _ROW: Final = re.compile(r"^\| (.+?) \| (.+?) \| .*?\]\(([\w./-]+\.md)[^)]*\) \|$", re.MULTILINE)
 
 
@@ -23,7 +23,7 @@ def words_of(page: str) -> list[str]:
 def glossary() -> dict[str, list[str]]:
     """Return the words of the glossary by the page that its rows link to."""
     found: dict[str, list[str]] = defaultdict(list)
-    for english, chinese, target in _ROW.findall((_DOCS / PAGE).read_text(encoding="utf-8")):
+    for english, chinese, target in _ROW.findall((DOCS / PAGE).read_text(encoding="utf-8")):
         page = os.path.normpath(os.path.join(os.path.dirname(PAGE), target))
         found[page] += [*english.split(", "), *chinese.split(", ")]
     return found

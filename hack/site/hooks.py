@@ -20,6 +20,7 @@ from clientgo.tools.study.recording import load_recording
 from hack.site import lessons
 from hack.site.glossary import words_of
 from hack.site.links import DOCS, ROOT, for_the_site, linked, page_of, without_sources
+from hack.study_recording import RECORDING
 
 _PICTURE = re.compile(r"<p><img [^>]*assets/([\w/-]+)\.svg[^>]*></p>")
 _BOOSTS = {"concepts/": 4.0, "reference/": 0.25}
@@ -83,7 +84,7 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
 
 def on_post_build(config: MkDocsConfig) -> None:
     """Write the page of ``clientgo study``, and remove what no page of the site loads."""
-    recording = load_recording(DOCS / "assets/study.jsonl")
+    recording = load_recording(RECORDING)
     page = Path(config.site_dir) / "assets/study.html"
     page.write_text(exported(recording, "a recording"), encoding="utf-8")
     for unused in (

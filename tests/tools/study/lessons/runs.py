@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from clientgo.tools.study.lessons.catalog import lesson_called
-from clientgo.tools.study.lessons.marks import Line
+from clientgo.tools.study.lessons.marks import Line, matches
 from clientgo.tools.study.lessons.recorder import Run, record
 
 
@@ -17,7 +17,7 @@ def run_of(name: str) -> Run:
 
 def hops(run: Run, hop: str, **fields: Any) -> list[Line]:
     """Return the hops of a run that have these fields."""
-    return [line for line in run.shown if line["hop"] == hop and fields.items() <= line.items()]
+    return [line for line in run.shown if matches(line, hop, fields)]
 
 
 def place(run: Run, line: Line) -> int:
