@@ -68,4 +68,13 @@ def made(factory: Factory) -> Any:
     try:
         return factory()
     except Exception as error:
-        raise BenchError(f"the factory raised {type(error).__name__}: {error}") from error
+        raise raised("the factory", error) from error
+
+
+def raised(what: str, error: BaseException) -> BenchError:
+    """Return the error for what a user's code has raised; the first one of a group of tasks."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, BenchError):
+        return error
+    return BenchError(f"{what} raised {type(error).__name__}: {error}".removesuffix(": "))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from clientgo.testing.bench.adapters import BenchError, Factory, made
+from clientgo.testing.bench.adapters import BenchError, Factory, made, raised
 from clientgo.testing.bench.measure import MOST_ROUNDS, Stopwatch, compare
 from clientgo.testing.bench.workload import keys
 from clientgo.workqueue import (
@@ -106,7 +106,7 @@ def _checked(limiter: Any) -> tuple[float, ...]:
         limiter.forget("a")
         after = limiter.num_requeues("a")
     except Exception as error:
-        raise BenchError(f"it raised {type(error).__name__}: {error}") from error
+        raise raised("it", error) from error
     if not all(isinstance(each, int | float) and each >= 0 for each in delays):
         raise BenchError(f"when() returned {delays!r}, which are no seconds")
     if after != 0:

@@ -8,16 +8,15 @@ at a time can be measured, but is no peer of a work queue. One that loses items 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from clientgo.testing.bench.adapters import BenchError, Factory, made, operations_of
+from clientgo.testing.bench.guard import Guard
 from clientgo.testing.bench.workload import StuckError, Workload, returned, run
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread
 
 TWICE: Final = "hands an item to two workers at a time"
 
@@ -78,26 +77,14 @@ class Script:
         self._queue = operations_of(made(factory), returns_pairs=returns_pairs)
         self._steps = steps
         self._calls: list[str] = []
-        self._error: BenchError | None = None
-        self._ended = threading.Event()
 
     def run(self, timeout: float) -> None:
         """Make the calls. Raises BenchError if the queue raises or does not return."""
-        SupervisedThread.started(self._run, name="script", then="the queue is not measured")
-        if not self._ended.wait(timeout):
-            raise BenchError(f"{self._last_calls()} has not returned for {timeout:g} s")
-        if self._error is not None:
-            raise self._error
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._all())
-        except BenchError as error:
-            self._error = error
-        except Exception as error:  # noqa: BLE001 - whatever a queue of the user's raises
-            raised = f"{type(error).__name__}: {error}".removesuffix(": ")
-            self._error = BenchError(f"{self._last_calls()} raised {raised}")
-        self._ended.set()
+        Guard(self._last_calls).run(
+            lambda: asyncio.run(self._all()),
+            timeout,
+            stuck=lambda: BenchError(f"{self._last_calls()} has not returned for {timeout:g} s"),
+        )
 
     def _last_calls(self) -> str:
         *before, last = self._calls

@@ -13,14 +13,12 @@ an item for each event. What an item is does not matter: items are counted.
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 from clientgo.testing.bench.adapters import BenchError
-from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread
+from clientgo.testing.bench.guard import Guard
 
 Watch = Callable[[str], Any]
 
@@ -37,7 +35,6 @@ def follow(watch: Watch, url: str, count: int, *, name: str, timeout: float) -> 
         raise BenchError(f"{name}: {error}") from error
 
 
-@uncopyable("it has a thread; make one for each watch")
 class _Following:
     def __init__(self, watch: Watch, url: str, count: int) -> None:
         self._watch = watch
@@ -45,33 +42,21 @@ class _Following:
         self._count = count
         self._seen = 0
         self._seconds = 0.0
-        self._error: BenchError | None = None
-        self._ended = threading.Event()
 
     def run(self, timeout: float) -> float:
         started = time.perf_counter()
-        SupervisedThread.started(self._run, name="watch", then="the watch is not measured")
-        before = 0
-        while not self._ended.wait(timeout):
-            if self._seen == before:
-                raise BenchError(
-                    f"no event came for {timeout:g} s; {self._seen:,} of {self._count:,} were seen"
-                )
-            before = self._seen
-        if self._error is not None:
-            raise self._error
+        Guard(lambda: "it").run(
+            self._take_all,
+            timeout,
+            progress=lambda: self._seen,
+            stuck=lambda: BenchError(
+                f"no event came for {timeout:g} s; {self._seen:,} of {self._count:,} were seen"
+            ),
+        )
         return self._seconds - started
 
-    def _run(self) -> None:
-        try:
-            self._take_all(self._watch(self._url))
-        except BenchError as error:
-            self._error = error
-        except Exception as error:  # noqa: BLE001 - whatever a client of the user's raises
-            self._error = BenchError(f"it raised {type(error).__name__}: {error}")
-        self._ended.set()
-
-    def _take_all(self, events: Any) -> None:
+    def _take_all(self) -> None:
+        events = self._watch(self._url)
         if hasattr(events, "__aiter__"):
             asyncio.run(self._take_awaiting(events))
         elif hasattr(events, "__iter__"):

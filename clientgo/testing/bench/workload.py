@@ -15,13 +15,13 @@ import inspect
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from clientgo.testing.bench.adapters import BenchError, Operations
+from clientgo.testing.bench.guard import Guard
 from clientgo.util.copies import uncopyable
-from clientgo.util.process import SupervisedThread
 
 if sys.platform != "win32":
     import resource
@@ -127,25 +127,20 @@ class _Run:
         self._held: dict[str, int] = {}
         self._adding = set(range(load.producers))
         self._round = Round([0] * load.workers)
-        self._error: BenchError | None = None
-        self._finished = threading.Event()
+        self._guard = Guard(lambda: "the queue")
         self._began, self._began_cpu, self._began_switches = 0.0, 0.0, 0
         plain = Workload(items=load.items, producers=load.producers, workers=load.workers)
         self._is_plain = load == plain and not rate and not looks_for_twice
         """True if a sync does nothing but settle its item."""
 
     def run(self, timeout: float) -> Round:
-        """Run producers and workers, see that they get on, and return what they took."""
-        SupervisedThread.started(
-            self._guarded, args=(self._conduct,), name="conductor", then="the round has no result"
+        """Run producers and workers while they make progress; return what they took."""
+        self._guard.run(
+            self._conduct,
+            timeout,
+            progress=lambda: sum(self._round.taken),
+            stuck=lambda: StuckError(self._described(timeout)),
         )
-        before = 0
-        while not self._finished.wait(timeout):
-            if (now := sum(self._round.taken)) == before:
-                raise StuckError(self._described(timeout))
-            before = now
-        if self._error is not None:
-            raise self._error
         return self._round
 
     def _conduct(self) -> None:
@@ -153,19 +148,11 @@ class _Run:
         raise NotImplementedError
 
     def _all_settled(self) -> None:
-        """Let the conductor go on."""
+        """Let ``_conduct`` end the load."""
         raise NotImplementedError
 
-    def _guarded(self, target: Callable[..., object], *args: object) -> None:
-        """Run a thread; what the queue raises ends the run."""
-        try:
-            target(*args)
-        except Exception as error:  # noqa: BLE001 - whatever a queue of the user's raises
-            self._error = BenchError(f"the queue raised {type(error).__name__}: {error}")
-            self._finished.set()
-
     def _described(self, timeout: float) -> str:
-        """Say what does not get on."""
+        """Say what makes no progress."""
         nothing = f"nothing was taken for {timeout:g} s"
         if not self._unsettled:
             return f"{nothing}: workers still wait, or shut_down does"
@@ -246,8 +233,10 @@ class _Threads(_Run):
 
     def _conduct(self) -> None:
         begin = threading.Event()
-        workers = [self._thread(self._work, each) for each in range(self._load.workers)]
-        producers = [self._thread(self._produce, each, begin) for each in range(len(self._parts))]
+        workers = [self._guard.thread(self._work, each) for each in range(self._load.workers)]
+        producers = [
+            self._guard.thread(self._produce, each, begin) for each in range(len(self._parts))
+        ]
         for thread in (*workers, *producers):
             thread.start()
         self._begin()
@@ -263,12 +252,6 @@ class _Threads(_Run):
             self._end()
         if self._queue.shut_down is not None:
             self._queue.shut_down()
-        self._finished.set()
-
-    def _thread(self, target: Callable[..., object], *args: object) -> SupervisedThread:
-        return SupervisedThread(
-            self._guarded, args=(target, *args), name="load", then="the round has no result"
-        )
 
     def _produce(self, number: int, begin: threading.Event) -> None:
         items = self._parts[number]
@@ -315,7 +298,6 @@ class _Tasks(_Run):
 
     def _conduct(self) -> None:
         asyncio.run(self._conduct_tasks())
-        self._finished.set()
 
     async def _conduct_tasks(self) -> None:
         self._begin()

@@ -66,13 +66,18 @@ def test_the_busiest_worker_is_counted_in_even_shares() -> None:
     assert found.busiest == 2.0
 
 
-def test_what_the_queue_raises_ends_the_load() -> None:
-    class Full(queue.Queue[str]):
-        def task_done(self) -> None:
-            raise RuntimeError("no connection")
+@pytest.mark.parametrize("kind", [queue.Queue, asyncio.Queue])
+def test_what_the_queue_raises_ends_the_load(kind: Any) -> None:
+    def no_connection() -> None:
+        raise RuntimeError("no connection")
+
+    def factory() -> Any:
+        work = kind()
+        work.task_done = no_connection
+        return work
 
     with pytest.raises(BenchError, match="the queue raised RuntimeError: no connection"):
-        taken(Full, Workload(items=3))
+        taken(factory, Workload(items=3))
 
 
 def test_a_queue_that_loses_items_is_given_up() -> None:
