@@ -3,9 +3,8 @@
 
 ``python -m hack.install_cost [SOURCE]`` installs SOURCE (this repository, or what pip takes) with
 no extra and with some of them, each into a virtual environment of its own. Sizes are those of
-site-packages without pip, with bytecode. Times are those of the
-processor, memory is the growth of the resident set; both are the least of several processes. Linux
-only; pip needs an index.
+site-packages without pip, with bytecode. Times are those of the processor, memory is the growth of
+the resident set; both are the least of several processes. Linux only; pip needs an index.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Password(Dependent[Secret, Database]):
         return Secret(metadata=named(database), data={PASSWORD: password})
 
     def _at_the_server(self, ctx: Context[Database], database: Database) -> Secret | None:
-        """Look for a Secret that the cache does not have, because somebody removed its label."""
+        """Look for a Secret that the cache does not have, because a user removed its label."""
         try:
             return ctx.client.live.get(Secret, database.metadata.name, database.metadata.namespace)
         except NotFoundError:

@@ -24,7 +24,7 @@ _NEEDED: Final = ("uvicorn", "httptools", "pytest", "prometheus_client")
 
 def local_makefile() -> str:
     """Return the text of ``local.mk``."""
-    source = Path(clientgo.__file__).resolve().parents[1]
+    source = _source()
     lines = ["# How this machine runs the project; written by clientgo operator init."]
     if url := clientgo_url():
         lines.append(f"CLIENTGO ?= {url}")
@@ -40,7 +40,7 @@ def clientgo_url() -> str:
 
     It is the directory of the sources, or what was given to pip: a wheel, or a commit.
     """
-    source = Path(clientgo.__file__).resolve().parents[1]
+    source = _source()
     if (source / "pyproject.toml").exists():
         return source.as_uri()
     try:
@@ -54,15 +54,14 @@ def clientgo_url() -> str:
 
 
 def types_hint() -> str:
-    """Say how type checkers see the types of this clientgo; empty if they do.
+    """Say how type checkers see the types of this clientgo.
 
-    Empty, too, if a new project does not use this interpreter.
-
-    They look into the directories of an interpreter's path, and follow no import hook.
+    Empty if they do, or if a new project does not use this interpreter. Type checkers look into the
+    directories of an interpreter's path, and follow no import hook.
     """
     if not _is_used():
         return ""
-    source = Path(clientgo.__file__).resolve().parents[1]
+    source = _source()
     directories = _printed_by_a_new_interpreter("import sys; print(*sys.path, sep='\\n')")
     if source in {Path(line).resolve() for line in directories.splitlines() if line}:
         return ""
@@ -70,6 +69,11 @@ def types_hint() -> str:
         "type checkers and editors do not see the types of this clientgo; they do after: "
         f"{sys.executable} -m pip install -e {source}"
     )
+
+
+def _source() -> Path:
+    """Return the directory from which this clientgo is imported."""
+    return Path(clientgo.__file__).resolve().parents[1]
 
 
 def _is_used() -> bool:

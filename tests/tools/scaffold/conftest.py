@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +30,17 @@ def forget_modules(folder: Path) -> None:
         if str(getattr(module, "__file__", None) or "").startswith(str(folder)):
             del sys.modules[name]
     importlib.invalidate_caches()
+
+
+def printed_by_tests(file: str) -> str:
+    """Run a test file of the project in the current directory; return what pytest prints."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", file],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
 
 
 @pytest.fixture

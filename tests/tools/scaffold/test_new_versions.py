@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from clientgo.operator.errors import ConfigError
 from clientgo.tools.scaffold.new_files import KindNames
 from clientgo.tools.scaffold.new_versions import create_version, stored_version
 from clientgo.tools.scaffold.project import read_project
-from tests.tools.scaffold.conftest import forget_modules
+from tests.tools.scaffold.conftest import forget_modules, printed_by_tests
 
 NAMES = KindNames(kind="Demo", group="demo.example.com", version="v1")
 
@@ -94,14 +92,7 @@ def test_what_used_the_stored_version_uses_the_new_one_if_that_is_stored(demo: P
         "tests/test_demo_webhook.py",
     ):
         assert "demo.api.demo_v1 import" in _text(file), file
-    tests = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/test_demo_v1alpha1_conversion.py"],
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "1 passed" in tests.stdout, tests.stdout
+    assert "1 passed" in printed_by_tests("tests/test_demo_v1alpha1_conversion.py")
 
 
 def test_what_uses_the_stored_version_stays_if_it_is_stored_still(demo: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from clientgo.__main__ import main
-from tests.tools.scaffold.conftest import forget_modules
+from tests.tools.scaffold.conftest import forget_modules, printed_by_tests
 
 
 def _run(*arguments: str) -> int:
@@ -193,14 +193,7 @@ def test_webhooks_of_a_kind_with_other_fields_come_with_tests_that_pass(demo: Pa
 
     assert _run("create-webhook", "Demo") == 0
 
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/test_demo_webhook.py"],
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "3 passed" in done.stdout, done.stdout
+    assert "3 passed" in printed_by_tests("tests/test_demo_webhook.py")
 
 
 def test_a_server_in_memory_has_pods_that_start_if_asked_for(
