@@ -40,7 +40,7 @@ study: $(STAMP) ## serve a page on which a key travels through a controller
 	$(BIN)/clientgo study
 
 # Many tests wait for time or for processes, so seven of them at a time fill two cores.
-test: $(STAMP) ## run the whole test suite
+test: $(STAMP) ## run all tests but those that need a browser
 	$(BIN)/python -m pytest -n 7 --dist worksteal -m 'not browser' $(PYTEST_ARGS)
 
 test-browser: $(STAMP) ## play the page and each lesson in Chromium (skipped without one: apt-get install chromium)

@@ -29,6 +29,9 @@ class Image:
     dockerfile: Path
     ignore: Path
 
+    def __str__(self) -> str:
+        return str(self.dockerfile.relative_to(ROOT))
+
     def stages(self) -> list[list[tuple[str, str]]]:
         """The instructions of each stage."""
         text = re.sub(r"^#.*\n", "", self.dockerfile.read_text(), flags=re.MULTILINE)
@@ -50,9 +53,7 @@ IMAGES: Final = [
     Image(ROOT / "examples/cronjob/Dockerfile", ROOT / "examples/cronjob/Dockerfile.dockerignore"),
     Image(_TEMPLATES / "Dockerfile.tmpl", _TEMPLATES / "dockerignore.tmpl"),
 ]
-images = pytest.mark.parametrize(
-    "image", IMAGES, ids=lambda image: str(image.dockerfile.parent.name)
-)
+images = pytest.mark.parametrize("image", IMAGES, ids=str)
 
 
 @images
@@ -144,7 +145,7 @@ def test_a_new_project_has_the_same_hashes() -> None:
     assert (_TEMPLATES / "constraints.txt.tmpl").read_text() == CONSTRAINTS.read_text()
 
 
-@pytest.mark.parametrize("image", IMAGES[:2], ids=lambda image: str(image.dockerfile.parent.name))
+@pytest.mark.parametrize("image", IMAGES[:2], ids=str)
 def test_what_the_build_reads_is_copied(image: Image) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
