@@ -14,7 +14,9 @@ from clientgo.testcluster.server.resources.errors import FailedRequestError
 from clientgo.testcluster.server.resources.resource_type import ResourceType
 from clientgo.testcluster.server.storage.deep_values import encode
 from tests.testcluster.server.http_api import CRDS, MERGE_PATCH, WIDGETS, Api, widget_crd
+from tests.testcluster.server.policies import MUTATING, constraints, install, mutating
 
+REVISIONS = "/apis/apps/v1/namespaces/default/controllerrevisions"
 WIDGET = ResourceType("example.com", "v1", "Widget", "widgets")
 TEMPLATE = {
     "type": "object",
@@ -252,18 +254,46 @@ def test_true_is_another_value_than_1(
 def test_a_default_may_change_from_1_to_true(api: Api) -> None:
     definition = widget_crd()
     schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    free = {"x-kubernetes-preserve-unknown-fields": True, "default": 1}
+    free = {"x-kubernetes-preserve-unknown-fields": True}
     schema["properties"]["spec"] = {"type": "object", "properties": {"free": free}}
     created = api.create(CRDS, definition)
     path = f"{CRDS}/{created['metadata']['name']}"
+    api.create(WIDGETS, widget() | {"metadata": {"name": "before"}})
 
     place = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/free/default"
-    patch = [{"op": "replace", "path": place, "value": True}]
-    assert api.call("PATCH", path, patch, "application/json-patch+json").status == 200
+    for default in (1, True):
+        patch = [{"op": "add", "path": place, "value": default}]
+        assert api.call("PATCH", path, patch, "application/json-patch+json").status == 200
+        read = api.get(f"{WIDGETS}/before")["spec"]
+        assert json.dumps(read) == json.dumps({"free": default})
 
     made = api.create(WIDGETS, widget() | {"metadata": {"name": "a"}})
-    assert made["spec"] == {"free": True}
-    assert made["spec"]["free"] is True
+    assert json.dumps(made["spec"]) == '{"free": true}'
+
+
+def test_a_policy_may_change_1_to_true(api: Api) -> None:
+    definition = widget_crd()
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    free = {"free": {"x-kubernetes-preserve-unknown-fields": True}}
+    schema["properties"]["spec"] = {"type": "object", "properties": free}
+    api.create(CRDS, definition)
+    patch = "[JSONPatch{op: 'replace', path: '/spec/free', value: true}]"
+    matched = constraints("widgets", "example.com")
+    install(api, MUTATING, mutating(patch=patch, matchConstraints=matched))
+
+    made = api.create(WIDGETS, widget(free=1) | {"metadata": {"name": "a"}})
+
+    assert json.dumps(made["spec"]) == '{"free": true}'
+
+
+def test_data_that_is_immutable_may_not_change_from_1_to_true(api: Api) -> None:
+    revision = {"metadata": {"name": "a"}, "revision": 1, "data": {"a": 1}}
+    api.create(REVISIONS, revision)
+
+    refused = api.call("PATCH", f"{REVISIONS}/a", {"data": {"a": True}}, MERGE_PATCH)
+
+    assert refused.status == 422
+    assert refused.body["details"]["causes"][0]["field"] == "data"
 
 
 def test_the_items_of_a_set_may_be_deep(api: Api) -> None:

@@ -97,6 +97,13 @@ def test_a_manager_that_is_no_utf_8_is_stored_replaced(api: Api) -> None:
     assert api.get(f"{CONFIGMAPS}/a")["metadata"]["managedFields"][0]["manager"] == f"a{REPLACED}"
 
 
+def test_a_program_has_a_name_in_utf_8(api: Api) -> None:
+    sent = "José/1.0".encode().decode("latin-1")  # as the client's library writes headers
+    api.call("POST", CONFIGMAPS, configmap("a"), headers={"User-Agent": sent})
+
+    assert api.get(f"{CONFIGMAPS}/a")["metadata"]["managedFields"][0]["manager"] == "José"
+
+
 def test_users_have_names_in_utf_8(users: Users) -> None:
     rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}
     users.call("POST", ROLES, {"metadata": {"name": "reader"}, "rules": [rule]})

@@ -205,11 +205,20 @@ def test_claims_of_a_stateful_set_are_the_first_volumes_of_its_pods(
     mount: str,
     expected: list[tuple[str, str]],
 ) -> None:
-    """A volume of the same name has none of its own."""
-    claim = {
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": "1Gi"}},
-    }
+    """A claim takes the place of a volume of the same name."""
+    answer = api.call("POST", STATEFUL_SETS, stateful_set(claims, volumes, mount))
+
+    assert (causes(answer.body) if answer.status == 422 else []) == expected, answer
+
+
+def test_a_stateful_set_that_mounts_its_claims_can_be_updated(api: Api) -> None:
+    api.create(STATEFUL_SETS, stateful_set(["data"], [], "data"))
+
+    assert api.patch(f"{STATEFUL_SETS}/a", {"spec": {"replicas": 2}})["spec"]["replicas"] == 2
+
+
+def stateful_set(claims: list[str], volumes: list[str], mount: str) -> dict[str, Any]:
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     container = {"name": "c", "image": "i", "volumeMounts": [{"name": mount, "mountPath": "/a"}]}
     pods = {"containers": [container], "volumes": [{"name": name} for name in volumes]}
     labels = {"app": "a"}
@@ -219,7 +228,4 @@ def test_claims_of_a_stateful_set_are_the_first_volumes_of_its_pods(
         "template": {"metadata": {"labels": labels}, "spec": pods},
         "volumeClaimTemplates": [{"metadata": {"name": name}, "spec": claim} for name in claims],
     }
-
-    answer = api.call("POST", STATEFUL_SETS, {"metadata": {"name": "a"}, "spec": spec})
-
-    assert (causes(answer.body) if answer.status == 422 else []) == expected, answer
+    return {"metadata": {"name": "a"}, "spec": spec}
