@@ -38,6 +38,13 @@ class Forgetful(ConditionQueue):
         return super().get()
 
 
+class Repeats(Forgetful):
+    """Hands the last item out again instead of what it has dropped."""
+
+    def get(self) -> tuple[Any, bool]:
+        return super().get() if self._order else ("b", False)
+
+
 class OnlyMerges(ConditionQueue):
     """Merges what waits, and hands an item out that is being processed."""
 
@@ -116,6 +123,14 @@ def test_a_lost_item_is_named_with_the_calls_that_lost_it() -> None:
     assert check(Forgetful, timeout=TIMEOUT).problem == (
         "loses an item that is added while it is processed: get() after add('a'), add('b'), get(), "
         "done('b'), done('a') raised LookupError: no item is left"
+    )
+
+
+def test_another_item_instead_of_the_lost_one_is_named() -> None:
+    """BEN-01"""
+    assert check(Repeats, timeout=TIMEOUT).problem == (
+        "loses an item that is added while it is processed: "
+        "get() returned 'b', not 'a', which was added while processed"
     )
 
 

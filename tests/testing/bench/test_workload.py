@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import queue
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,9 +42,19 @@ def test_a_work_queue_hands_out_every_item_as_often_as_it_changed_while_processe
 
 
 def test_delays_and_failures_go_through_the_queue() -> None:
-    load = Workload(items=40, producers=2, workers=2, delays=0.5, failures=0.5)
+    load = Workload(items=40, producers=2, workers=2, delays=0.5, failures=0.25)
+    work = operations_of(STANDARD["RateLimitingQueue"](), returns_pairs=True)
+    assert work.add_after is not None
+    assert work.add_rate_limited is not None
+    calls: list[str] = []
+    noting = replace(
+        work,
+        add_after=lambda *args: (calls.append("after"), work.add_after(*args)),
+        add_rate_limited=lambda item: (calls.append("rate limited"), work.add_rate_limited(item)),
+    )
 
-    assert taken(STANDARD["RateLimitingQueue"], load, pairs=True) == 40 + 20
+    assert sum(run(noting, load, timeout=TIMEOUT).taken) == 40 + 10
+    assert (calls.count("after"), calls.count("rate limited")) == (20, 10)
 
 
 @pytest.mark.parametrize("factory", [queue.Queue, asyncio.Queue])
@@ -80,15 +91,22 @@ def test_what_the_queue_raises_ends_the_load(kind: Any) -> None:
         taken(factory, Workload(items=3))
 
 
-def test_a_queue_that_loses_items_is_given_up() -> None:
+@pytest.mark.parametrize("adds", [1, 2])
+def test_a_queue_that_loses_the_last_add_of_an_item_is_given_up(adds: int) -> None:
     class Lossy(queue.Queue[str]):
+        """Takes one item at a time: the worker has taken each before the next pass begins."""
+
+        sevens = 0
+
         def put(self, item: str, *args: Any) -> None:  # type: ignore[override]
-            if not item.endswith("-7"):
+            self.sevens += item.endswith("-7")
+            if not item.endswith("-7") or self.sevens < adds:
                 super().put(item)
 
-    work = Lossy()
+    work = Lossy(maxsize=1)
+    load = Workload(items=10, workers=1, adds=adds)
     with pytest.raises(StuckError, match=r"1 of 10 items were not taken .* namespace-7/object-7"):
-        run(operations_of(work, returns_pairs=False), Workload(items=10, workers=1), timeout=0.2)
+        run(operations_of(work, returns_pairs=False), load, timeout=0.2)
     # The load's threads end as if the item had come.
     queue.Queue.put(work, "namespace-7/object-7")
 
