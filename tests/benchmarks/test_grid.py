@@ -15,6 +15,7 @@ from benchmarks import page
 from benchmarks.__main__ import LAYERS
 from benchmarks.grid import RESULTS, Figure, Grid, Scale, load, merged, slower
 from benchmarks.plots import draw
+from clientgo.testing.bench.measure import Side, Stopwatch
 
 pytestmark = pytest.mark.usefixtures("frozen_heap")
 
@@ -50,6 +51,22 @@ def test_every_cell_of_a_layer_can_be_measured(layer: str) -> None:
     assert {each.layer for each in grid.figures} == {layer}
     assert set(grid.result()) >= {"machine", "versions", "commit", "figures"}
     assert gc.get_freeze_count(), "each later collection would look at all tests"
+
+
+def test_a_figure_has_its_ratios_by_time_and_by_processor_time() -> None:
+    def side(wall: float, cpu: float) -> Stopwatch:
+        watch = Stopwatch()
+        watch.wall, watch.cpu = wall, cpu
+        return watch
+
+    grid = Grid(Scale.TINY)
+    sides: dict[str, Side] = {"ours": lambda: side(1.0, 0.5), "theirs": lambda: side(3.0, 0.25)}
+
+    grid.compare("queue", "add", 10, sides, peers=["theirs"])
+
+    ours, theirs = grid.figures
+    assert (ours.ratios, ours.cpu_ratios) == ({"theirs": 3.0}, {"theirs": 0.5})
+    assert (theirs.ratios, theirs.cpu_ratios) == ({}, {})
 
 
 def test_what_became_slower_by_more_than_a_quarter_is_said_in_one_line() -> None:
