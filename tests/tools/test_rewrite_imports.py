@@ -12,7 +12,8 @@ from textwrap import dedent
 
 import pytest
 
-from clientgo.tools.rewrite_imports import MOVED, main, new_path, rewritten
+from clientgo.tools.rewrite_imports import MOVED, main, missing, new_path, rewritten
+from clientgo.util.extras import MissingExtraError
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,14 +115,30 @@ def test_a_directory_is_rewritten_and_what_is_gone_is_named(
          "if 1:\n\tfrom clientgo.util import wait\n\tfrom clientgo import cache\n"),
         ("if 1: from clientgo import wait, cache\n",
          "if 1: from clientgo.util import wait; from clientgo import cache\n"),
+        ("if 1:\n    from clientgo.operator.sources import "
+         "PerResourcePollingSource as EachIsPolled, PollingSource as Polled, watch\n",
+         "if 1:\n    from clientgo.operator.addons.polling import (\n"
+         "        PerResourcePollingSource as EachIsPolled,\n"
+         "        PollingSource as Polled,\n    )\n"
+         "    from clientgo.operator.sources import watch\n"),
     ],
-    ids=["line ends", "new line ends", "byte order mark", "tab", "one line"],
+    ids=["line ends", "new line ends", "byte order mark", "tab", "one line", "a long line"],
 )  # fmt: skip
 def test_what_is_around_a_path_stays(tmp_path: Path, old: str, new: str) -> None:
     file = tmp_path / "program.py"
     file.write_bytes(old.encode())
     assert main([str(file)]) == 0
     assert file.read_bytes().decode() == new
+
+
+def test_a_name_that_needs_an_extra_which_is_not_installed_is_not_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def needs_an_extra(name: str) -> None:
+        raise MissingExtraError(name)
+
+    monkeypatch.setattr(importlib, "import_module", needs_an_extra)
+    assert list(missing("from clientgo.testcluster.server import EmbeddedAPIServer\n")) == []
 
 
 def test_another_encoding_stays(tmp_path: Path) -> None:
