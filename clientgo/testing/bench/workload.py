@@ -92,6 +92,7 @@ def run(
 ) -> Round:
     """Put a load on an empty queue, whose last load it is; return what it took.
 
+    The waits of the load are real time, as what is measured: there is no clock to inject.
     With ``rate`` so many items are added a second, and the time of each from add to get is kept.
     Raises StuckError if no item was taken for ``timeout`` seconds, and BenchError if the queue
     raises. Then threads may be left that wait in the queue; they don't keep the program alive.
@@ -278,7 +279,7 @@ class _Threads(_Run):
             else:
                 self._begin_sync(item, number)
                 if self._load.work or self._looks_for_twice:
-                    time.sleep(self._load.work)
+                    time.sleep(self._load.work)  # 0: only let another worker run
                 self._end_sync(item)
             if done is not None:
                 done(item)
