@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,11 +18,13 @@ from clientgo.meta import ForbiddenError, ObjectMeta, ObjectName
 from clientgo.operator import Context, LeaderElection, Manager
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.scope import EVERYWHERE
+from clientgo.operator.manager.sharing import SharedWork
 from clientgo.rest import HTTPTransport, RestConfig
 from clientgo.testcluster.server.faults import FreezeWatches, Requests
 from clientgo.testing.operator import eventually
 from clientgo.testing.recording_transport import RecordingTransport
-from clientgo.util.wait import StopEvent
+from clientgo.util.clock import REAL_CLOCK
+from clientgo.util.wait import StopEvent, wait_for_event
 from tests.background import Background
 from tests.operator.world import PATIENCE, Gadget, Part, World, gadget, part
 
@@ -125,6 +127,62 @@ def test_a_new_owner_of_a_shard_sees_what_the_last_one_wrote(
         eventually(lambda: len(makers[heir].seen) > before)
     assert set(makers[heir].seen[before:]) == {1}
     assert len(world.client.resource(Part).namespace("default").list().items) == 1
+
+
+class Unanswered:
+    """A controller whose cache asks an API server that does not answer."""
+
+    def __init__(self) -> None:
+        self.asked, self.taken = threading.Event(), threading.Event()
+
+    def written_caches(self) -> set[Unanswered]:
+        return {self}
+
+    def catch_up(self, _deadline: float, stop: threading.Event) -> None:
+        self.asked.set()
+        wait_for_event(stop, PATIENCE)
+
+    def take(self, _is_gained: Callable[[ObjectName], bool]) -> None:
+        self.taken.set()
+
+    def release(self, _is_lost: Callable[[ObjectName], bool]) -> None: ...
+
+
+@contextmanager
+def sharing(
+    world: World, controller: Unanswered, election: LeaderElection = ELECTION
+) -> Iterator[SharedWork]:
+    """Share the work of a controller; at the end stop."""
+    settings, failures = replace(election, shards=2), list[BaseException]()
+    config, controllers = RestConfig(server=world.server.url), [controller]
+    work = SharedWork(settings, config, lambda: cast(Any, controllers), REAL_CLOCK)
+    work.start(failures.append)
+    try:
+        yield work
+    finally:
+        assert work.stop(PATIENCE) == failures == []
+
+
+def test_a_new_owner_does_not_wait_longer_than_its_lease_allows(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-LE-12: for an API server that does not answer; a warning says so."""
+    controller = Unanswered()
+    with sharing(world, controller, replace(ELECTION, lease=5, renew=0.4, retry=0.1)):
+        assert controller.taken.wait(PATIENCE / 2)
+    (late,) = [line for line in caplog.messages if "older state" in line]
+    assert late.endswith("the caches did not have it within 0.2 s")
+
+
+def test_a_new_owner_that_is_stopped_waits_no_longer(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-LE-12"""
+    controller = Unanswered()
+    with sharing(world, controller) as work:
+        assert controller.asked.wait(PATIENCE)
+        assert work.stop(5.0) == []
+    assert "older state" not in caplog.text
 
 
 @pytest.fixture

@@ -78,6 +78,7 @@ class SharedWork:
         stop, timeout = StopEvent(), self._longest_wait
         registration = call_when_set(self._stop, stop.set)
         wait = partial(catch_up, self._controllers(), timeout, stop)
+        # The wait keeps to its limit, but for a request that is not answered.
         is_late = within(deadline_after(timeout), "shards-catch-up", wait)
         registration.cancel()
         stop.set()
