@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ from clientgo.meta import (
     parse_resource_version,
 )
 from clientgo.rest import TransportError
+from clientgo.util.process import time_left
 from clientgo.util.wait import WaitCancelledError, wait_for_event
 
 LONGEST_WAIT: Final = 10.0
@@ -83,7 +83,7 @@ def catch_up(
     registration = informer.add_event_handler(anything)
     try:
         while listed.is_missing(informer) and not stop.is_set():
-            if not wait_for_event(changed, max(deadline - time.monotonic(), 0.0), stop):
+            if not wait_for_event(changed, time_left(deadline), stop):
                 if not stop.is_set():
                     message = "%s: the watch is late; runs may begin with an older state than was "
                     _log.warning(message + "written before", kind)

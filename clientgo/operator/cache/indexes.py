@@ -90,7 +90,7 @@ class Indexes:
 
 
 def _listed(found: Iterable[str]) -> list[str]:
-    """Return the values of an object. Raises ``TypeError`` for one text, which has letters."""
+    """Return the values of an object. Raises ``TypeError`` for one text instead of a list."""
     if isinstance(found, str):
         raise TypeError(f"an index function returns a list of texts, not {found!r}")
     return list(found)

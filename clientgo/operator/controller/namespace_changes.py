@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from typing import Any, Final
 
 from clientgo.cache import HandlerFuncs, ResourceEventHandler
@@ -24,6 +23,7 @@ from clientgo.operator.controller.sources import ControllerSources
 from clientgo.operator.errors import CacheSyncTimeoutError
 from clientgo.operator.finalizers import has_finalizer, way_out
 from clientgo.operator.runs import RunQueue
+from clientgo.util.process import deadline_after, time_left
 
 DRAIN_LIMIT: Final = 120.0
 """Real seconds that the finalizers of a namespace are waited for."""
@@ -123,12 +123,12 @@ class NamespaceChanges:
             on_delete=lambda _: changed.set(),
         )
         subscription = cache.subscribe(anything, self._sources.namespaces)
-        deadline = time.monotonic() + DRAIN_LIMIT
+        deadline = deadline_after(DRAIN_LIMIT)
         try:
             while True:
                 changed.clear()
                 left = self._left_behind(wanted)
-                if not left or not changed.wait(max(deadline - time.monotonic(), 0.0)):
+                if not left or not changed.wait(time_left(deadline)):
                     return left
         finally:
             cache.unsubscribe(subscription)
