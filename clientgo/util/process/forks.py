@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 import weakref
 from abc import ABC, abstractmethod
@@ -55,6 +56,7 @@ class _Registry:
         with self._lock:
             self._renewals.append((weakref.ref(owner), renew))
             if len(self._renewals) > self._limit:
+                self._limit = sys.maxsize  # an `add` inside only appends, which the loop sees
                 self._renewals = [entry for entry in self._renewals if entry[0]() is not None]
                 self._limit = 2 * len(self._renewals) + _FEW
 

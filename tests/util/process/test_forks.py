@@ -120,6 +120,25 @@ def test_what_is_freed_is_forgotten() -> None:
     assert kept in [reference() for reference, _ in forks._registry._renewals]
 
 
+def test_what_is_registered_while_freed_objects_are_forgotten_is_kept() -> None:
+    """An object whose last reference goes there may register others as it is freed."""
+    registry = forks._Registry()
+    late = [Thing() for _ in range(1000)]
+
+    class Parting:
+        def __del__(self) -> None:
+            for thing in late:
+                registry.add(thing, repr)
+
+    last = [Parting()]
+    going: Any = last.clear, repr  # as a reference to what is freed when it is followed
+    registry._renewals.append(going)
+
+    registry.add(Thing(), repr)
+
+    assert {reference() for reference, _ in registry._renewals} >= set(late)
+
+
 def test_a_registered_object_can_be_freed() -> None:
     thing = Thing()
     renew_in_child(thing, "lock")
