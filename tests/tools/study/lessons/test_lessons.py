@@ -46,6 +46,14 @@ def test_a_lesson_leads_to_a_concept_and_an_exercise_in_short_sentences(lesson: 
     assert [one for one in sentences if len(one.split()) > LONGEST] == []
 
 
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_each_fault_that_the_picture_shows_is_lifted(lesson: Lesson) -> None:
+    actions = hops(run_of(lesson.name), "study.action")
+
+    shown = [line["fault"] for line in actions if line.get("fault")]
+    assert [name for line in actions for name in line.get("lifted", [])] == shown
+
+
 def test_a_run_with_other_numbers_is_refused() -> None:
     lesson = lesson_called("tombstone")
     run = run_of(lesson.name)
