@@ -11,7 +11,9 @@ from typing import Any, Final
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.client import Client
 from clientgo.rest import RestConfig
-from clientgo.tools.study.actions import Action, FooActions, ObjectActions
+from clientgo.tools.study.actions import Action
+from clientgo.tools.study.actions.foos import FooActions
+from clientgo.tools.study.actions.objects import ObjectActions
 from clientgo.util.copies import CopyableError
 
 Runner = Callable[[RestConfig], AbstractContextManager[object]]

@@ -132,6 +132,12 @@ def test_the_first_page_finds_slow_motion(session: Session) -> None:
     assert session.pacing.mode == "running"
 
 
+def test_a_page_that_has_a_pace_of_its_own_finds_the_usual_one(session: Session) -> None:
+    session.joined(slow=False)
+
+    assert session.pacing.mode == "running"
+
+
 def scaled(reader: Reader) -> Line:
     """Return the version in which the Foo has two replicas."""
     return Reader(reader.recording).wait_for(
@@ -251,6 +257,7 @@ def test_frozen_watches_bring_nothing_until_they_are_healed(
     session: Session, reader: Reader
 ) -> None:
     session.act("freeze-watch", "")
+    frozen = reader.wait_for_hop("study.action", action="freeze-watch")
     session.act("scale", "default/foo-1")
     reader.wait_for_hop("study.object", key="default/foo-1", resource="foos")
     before = [line["n"] for line in reader.seen if line["hop"] == "watch.event"]
@@ -258,7 +265,9 @@ def test_frozen_watches_bring_nothing_until_they_are_healed(
 
     session.act("heal", "")
 
+    healed = reader.wait_for_hop("study.action", action="heal")
     event = reader.wait_for_hop("watch.event", key="default/foo-1")
+    assert healed["lifted"] == [frozen["fault"]]
     assert event["n"] > last > max(before)
 
 

@@ -13,15 +13,11 @@ from clientgo.tools.study.actions.action import (
     described,
 )
 from clientgo.tools.study.actions.changes import objects_of
-from clientgo.tools.study.actions.foos import FooActions
-from clientgo.tools.study.actions.objects import ObjectActions
 
 __all__ = [
     "AGENT",
     "Action",
-    "FooActions",
     "NotPossibleError",
-    "ObjectActions",
     "Plan",
     "StudyCluster",
     "described",

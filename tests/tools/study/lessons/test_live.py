@@ -37,13 +37,17 @@ def test_a_run_waits_for_the_answer_and_then_lets_the_controller_go(lesson: Less
 
 def test_the_controller_is_held_until_the_answer() -> None:
     with live_lesson(TOMBSTONE) as (session, live):
-        reader = Reader(session.recording)
-        live.begin(1)
+        reader, modes = Reader(session.recording), []
 
-        reader.wait_for_hop("study.lesson", what="ask")
+        def answered() -> None:
+            reader.wait_for_hop("study.lesson", what="ask")
+            modes.append(session.pacing.mode)
 
-        assert session.pacing.mode == "paused"
-        assert not reader.has("handler.call", tombstone=True)
+        TOMBSTONE.perform(Stage(session, live._controller, answered))
+
+        assert modes == ["paused"]
+        assert not reader.has("handler.call", tombstone=True), "before the answer"
+        reader.wait_for_hop("handler.call", tombstone=True)
 
 
 def test_another_run_ends_the_one_before_and_begins_without_its_objects() -> None:
