@@ -3,8 +3,9 @@
 Promises: within :func:`log_context` the lines of every logger have its fields, also those of other
 libraries; the end of the block removes them. Fields in ``extra`` win.
 
-Does not promise fields in other threads: these start without, unless they run in a copy of the
-context (``contextvars.copy_context().run``).
+Does not promise fields in other threads: those of this library start without, unless they run in a
+copy of the context (``contextvars.copy_context().run``). A plain ``threading.Thread`` starts with
+them in free-threaded CPython (``sys.flags.thread_inherit_context``), and without them elsewhere.
 
 Differs from client-go (klog, contextual logging), where functions pass a logger on.
 """

@@ -2,6 +2,7 @@
 
 Promises: if the target raises anything, `SystemExit` included, the thread logs it once and says
 what does not work any more, counts it, and calls `on_failure`. It does not run the target again.
+A thread begins without the context variables of the one that starts it, in every build of CPython.
 
 Differs from client-go (apimachinery pkg/util/runtime, `HandleCrash`): a crash does not end the
 process. Python itself reports nothing for `SystemExit`.
@@ -14,6 +15,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import Context
 from typing import Any, Final, Self
 
 from clientgo.util.copies import CopyableError, uncopyable
@@ -89,8 +91,12 @@ class SupervisedThread(threading.Thread):
             ) from error
 
     def run(self) -> None:
-        if self.gate is not None and not self.gate.pass_through():
-            return
+        if self.gate is None or self.gate.pass_through():
+            # Free-threaded CPython starts a thread in a copy of its starter's context: what a run
+            # of one object starts would write the log fields of that object for ever.
+            Context().run(self._run)
+
+    def _run(self) -> None:
         try:
             super().run()
         except BaseException as failure:  # noqa: BLE001 - SystemExit must not end it silently

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextvars
 import io
 import logging
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
 from clientgo.observe.logs import ContextFilter, TextFormatter, current_fields, log_context
-from tests.background import Background
+from clientgo.util.process import SupervisedThread
 
 
 class Lines:
@@ -63,10 +65,34 @@ def test_what_a_line_says_itself_wins(lines: Lines) -> None:
     assert lines.last() == "program: moved key=b"
 
 
-def test_another_thread_has_them_only_in_a_copy_of_the_context() -> None:
+def test_a_thread_of_the_library_has_them_only_in_a_copy_of_the_context() -> None:
     with log_context(key="a"):
-        plain = Background(current_fields).result()
-        context = contextvars.copy_context()
-    copied = Background(lambda: context.run(current_fields)).result()
+        plain = fields_in_thread(current_fields)
+        copied = fields_in_thread(contextvars.copy_context().run, current_fields)
 
-    assert (dict(plain), dict(copied)) == ({}, {"key": "a"})
+    assert (plain, copied) == ({}, {"key": "a"})
+
+
+def test_it_has_none_where_threads_inherit_the_context() -> None:
+    """Free-threaded CPython does so by default; the option is ignored before CPython 3.14."""
+    program = """if True:
+        from clientgo.observe.logs import current_fields, log_context
+        from clientgo.util.process import SupervisedThread
+
+        def show():
+            print(dict(current_fields()))
+
+        with log_context(key="a"):
+            SupervisedThread.started(show, name="reader", then="nothing is read").join()
+    """
+    command = [sys.executable, "-X", "thread_inherit_context=1", "-c", program]
+
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "{}\n"
+
+
+def fields_in_thread(read: Callable[..., Mapping[str, object]], *args: object) -> dict[str, object]:
+    found: list[Mapping[str, object]] = []
+    SupervisedThread.started(
+        lambda: found.append(read(*args)), name="reader", then="nothing is read"
+    ).join()
+    return dict(found[0])
