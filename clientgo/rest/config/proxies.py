@@ -130,7 +130,7 @@ def _address(host: str) -> _Address | None:
         address = ipaddress.ip_address(host)
     except ValueError:
         return None
-    mapped = address.ipv4_mapped if address.version == 6 else None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return mapped or address
 
 
