@@ -85,8 +85,11 @@ TARGETS = (
     *_lists("Foos of 1 KB"),
     *_lists("pods of 6 KB"),
     Row("Indexer with 2 indexes, adds", "store", "add", "Indexer, 2 indexes", "dict", 0.25),
-    Row("byte to handler, p99 at 80 % load", "informer", "byte to handler, p99, 80 % load",
-        "informer", target=5),
+    *(
+        Row(f"byte to handler, p99 at 80 % load{where}", "informer",
+            f"byte to handler, p99, 80 % load{where}", "informer", target=5)
+        for where in ("", ", one processor")
+    ),
     *(
         Row(f"heap for {what}", "memory", f"heap for {what}, typed", "clientgo", target=target)
         for what, target in (("a Foo of 1 KB", 1_700), ("a pod of 6 KB", 8 * 1024))
