@@ -4,9 +4,13 @@ The garbage collector and signal handlers may run any code inside a critical sec
 that uses the same queue. So an operation that need not wait (`add`, `add_after`, `done`) leaves
 itself in a list while the lock is taken, by any thread; each holder looks there after its release.
 
-The lock is a deque with one token, which its holder has removed: that is thread-safe, with and
-without a global interpreter lock, and faster than a `threading.Lock`. A thread that must have it
-leaves a wake-up in the list and tries again; it may lose to another thread, which then gets on.
+The lock is a deque with one token, which its holder has removed; that is faster than a
+`threading.Lock`. A thread that must have it leaves a wake-up in the list and tries again; it may
+lose to another thread, which then gets on. Nothing spins.
+
+Without a global interpreter lock, CPython guards each ``append`` and ``del`` of a deque by a lock
+of the deque. So all removals and returns of the token have one order, and an operation that is left
+before its thread fails to remove the token is seen by the holder, which looks after the return.
 
 Python raises KeyboardInterrupt, and what other threads send, after calls and where functions and
 loops begin. So what must not be torn apart is ``del``, ``[]`` and ``=``, without a call between.
@@ -144,9 +148,9 @@ class QueueLock:
 
     def do_left(self) -> None:
         """Do what was left, unless the lock is taken: then its holder does it afterwards."""
-        while self.left and self.token:
+        while self.left:
             try:
-                del self.token[0]
+                del self.token[0]  # to read its length would not be ordered with its return
             except IndexError:
                 return
             try:
