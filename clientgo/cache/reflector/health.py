@@ -39,7 +39,7 @@ class ReflectorMetrics:
         self._version = provider.gauge(names.REFLECTOR_LAST_RESOURCE_VERSION, name=resource)
 
     def listed(self, seconds: float, items: int) -> None:
-        """Count a page of a list."""
+        """Count a streamed list, or a page of another one."""
         self._lists.inc()
         self._list_duration.observe(seconds)
         self._items.observe(items)
@@ -110,7 +110,7 @@ class ReflectorHealth:
         self._heard_at: float | None = None
 
     def listed(self, seconds: float, items: int) -> None:
-        """Record a page of a list."""
+        """Record a streamed list, or a page of another one."""
         with self._lock:
             self._lists += 1
             self._heard_at = self._clock.monotonic()

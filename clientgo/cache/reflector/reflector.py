@@ -29,6 +29,7 @@ from clientgo.cache.reflector.errors import (
     ServerWentBackError,
     StreamedListOverdueError,
     VeryShortWatchError,
+    is_connection_refused,
     retry_after,
 )
 from clientgo.cache.reflector.health import (
@@ -102,6 +103,7 @@ from clientgo.meta import (
 )
 from clientgo.observe.metrics import default_provider
 from clientgo.observe.trace import active_trace
+from clientgo.util.clock import Clock
 from clientgo.util.copies import uncopyable
 from clientgo.util.wait import Backoff as Delays
 from clientgo.util.wait import BackoffManager, call_when_set
@@ -178,9 +180,10 @@ class Reflector:
         )
         self._should_resync = should_resync
         self._stored = stored
-        self._delays = options.delays or BackoffManager(
-            DEFAULT_DELAYS, DELAYS_START_OVER_AFTER, clock=clock
-        )
+        self._delays = options.delays or _default_delays(clock)
+        self._may_start_over = options.delays is None
+        self._was_down = False
+        """The last pause was for a server that refused connections."""
         self._watch_timeout = int(max(options.min_watch_timeout, SHORTEST_WATCH_TIMEOUT))
         self._error_log = ErrorLog(name)
         self._on_error = on_error or self._error_log.failed
@@ -309,6 +312,9 @@ class Reflector:
         elif isinstance(message, Replace):
             unknown = (message.unknown,) if message.unknown else ()
             self._target.replace(message.objects, message.version, *unknown)
+            if isinstance(self._state, StreamingList):
+                lasted = self._clock.monotonic() - self._state.since
+                self._health.listed(lasted, len(message.objects))
             self._metrics.reached(message.version)
         elif isinstance(message, Bookmark):
             self._target.bookmark(message.version)
@@ -414,6 +420,11 @@ class Reflector:
         return Closed(ended_at)
 
     def _pause(self, state: Backoff | Relist, stop: threading.Event) -> Event:
+        if self._was_down and self._may_start_over and isinstance(state, Relist) and state.expected:
+            # A server that has restarted knows no version of before: the watch expires. The pauses
+            # of the outage have spread the clients already, and the cache is old.
+            self._delays = _default_delays(self._clock)
+        self._was_down = isinstance(state, Backoff) and is_connection_refused(state.error)
         delay = max(self._delays.step(), retry_after(state.error))
         _log.debug("%s: continuing in %.1f s after: %s", self.name, delay, state.error)
         self._clock.sleep(delay, stop)
@@ -515,3 +526,7 @@ class Reflector:
             failed.__cause__ = error
             self._health.failed(failed)
             self._connection.interrupt(failed)
+
+
+def _default_delays(clock: Clock) -> BackoffManager:
+    return BackoffManager(DEFAULT_DELAYS, DELAYS_START_OVER_AFTER, clock=clock)

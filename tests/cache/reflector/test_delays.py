@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
 from clientgo.cache import Indexer
 from clientgo.cache.reflector.reflector import DEFAULT_DELAYS, DELAYS_START_OVER_AFTER, Reflector
+from clientgo.meta import ListOptions, ObjectList, WatchEvent
+from clientgo.meta.status import Status
 from clientgo.testing import AutoClock, FakeClock
-from clientgo.testing.fake_source import FakeSource
+from clientgo.testing.fake_source import FakeSource, FakeStream
 from clientgo.util.wait import Backoff, BackoffManager
 from tests.cache.builders import Foo, foo
 from tests.cache.running import Notes, running
@@ -56,3 +60,66 @@ def test_a_callers_delays_are_kept_to_exactly() -> None:
 
     first, second, third = failed_at.notes
     assert (second - first, third - second) == (2.0, 6.0)
+
+
+class TimedSource(FakeSource):
+    """Notes when it is asked for something."""
+
+    def __init__(self, clock: AutoClock) -> None:
+        super().__init__([foo("a")], supports_watch_list=False)
+        self.asked = Notes()
+        self._clock = clock
+
+    def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Foo]:
+        self.asked(self._clock.monotonic())
+        return super().list(options, stop)
+
+    def watch(self, options: ListOptions, stop: threading.Event) -> FakeStream:
+        stream = super().watch(options, stop)
+        self.asked(self._clock.monotonic())
+        return stream
+
+    def be_down(self, requests: int) -> None:
+        """End the open watch, and refuse that many to follow."""
+        self._clock.step(2.0)  # a watch that ends sooner is an error of its own
+        self.fail("watch", *[ConnectionRefusedError()] * requests)
+        self.close_watches()
+
+    def expire(self, requests: int) -> float:
+        """End the open watch with 410; return the seconds until that many requests are there."""
+        self.send(WatchEvent("ERROR", Status(code=410, reason="Expired")))
+        self.asked.wait_for_count(requests)
+        return float(self.asked.notes[requests - 1] - self.asked.notes[requests - 2])
+
+
+def test_a_watch_that_expires_after_an_outage_is_followed_by_a_short_pause() -> None:
+    """RFL-05: a server that restarts knows no version of before, and the cache is old."""
+    clock = AutoClock()
+    source = TimedSource(clock)
+    subject = Reflector(source, Indexer[Foo](), clock=clock)
+
+    with running(subject):
+        source.asked.wait_for_count(2)  # a list and a watch
+        source.be_down(9)
+        source.asked.wait_for_count(3)  # a watch, after nine pauses
+        after_outage = source.expire(4)
+        source.asked.wait_for_count(5)
+        second = source.expire(6)
+
+    assert 0.8 <= after_outage <= 1.6
+    assert 1.6 <= second <= 3.2
+
+
+def test_a_caller_has_no_short_pause_between_its_own() -> None:
+    """RFL-07."""
+    clock = AutoClock()
+    source = TimedSource(clock)
+    delays = BackoffManager(Backoff(duration=2.0, factor=3.0, steps=9), clock=clock)
+
+    with running(Reflector(source, Indexer[Foo](), clock=clock, delays=delays)):
+        source.asked.wait_for_count(2)
+        source.be_down(2)
+        source.asked.wait_for_count(3)
+        after_outage = source.expire(4)
+
+    assert after_outage == 18.0

@@ -22,7 +22,11 @@ from clientgo.meta import (
     Unstructured,
     WatchEvent,
 )
-from clientgo.observe.metrics.names import REFLECTOR_LAST_RESOURCE_VERSION, REFLECTOR_LISTS
+from clientgo.observe.metrics.names import (
+    REFLECTOR_ITEMS_PER_LIST,
+    REFLECTOR_LAST_RESOURCE_VERSION,
+    REFLECTOR_LISTS,
+)
 from clientgo.testing import FakeClock
 from clientgo.testing.fake_source import FakeSource, FakeStream
 from clientgo.util.wait import Backoff, BackoffManager
@@ -59,14 +63,19 @@ def test_it_lists_and_then_watches(source: FakeSource, store: RecordingStore) ->
 
 
 def test_a_streamed_list_needs_no_list_request(store: RecordingStore) -> None:
-    """WLS-01, WLS-05."""
-    source = FakeSource([foo("a")])
-    with running(reflector(source, store)):
+    """WLS-01, WLS-05: it counts as a list all the same."""
+    source, provider = FakeSource([foo("a")]), RecordingProvider()
+    subject = reflector(source, store, metrics=provider)
+    with running(subject):
         source.wait_for_watch()
         source.add(foo("b"))
         store.calls.wait_for_count(2)
+        statistics = subject.statistics()
     assert store.calls.notes == ["replace a@1 at 1", "add b@2"]
     assert [verb for verb, _ in source.requests] == ["watch"]
+    assert statistics.lists == 1
+    assert provider.values[REFLECTOR_LISTS.name, "foos"] == [1.0]
+    assert provider.values[REFLECTOR_ITEMS_PER_LIST.name, "foos"] == [1.0]
 
 
 def test_a_source_that_cannot_stream_is_not_asked_to(store: RecordingStore) -> None:
