@@ -34,6 +34,11 @@ def zero_values(types: Types, name: str) -> tuple[list[str], dict[str, object]]:
     written: dict[str, object] = {}
     for _, go_type, tags in FIELD.findall(types.structs[name]):
         found = NAME.search(tags)
+        if found is not None and found[2] == ",inline" and f"{package}.{go_type}" in types.structs:
+            inlined, always = zero_values(types, f"{package}.{go_type}")
+            left_out += inlined
+            written |= always
+            continue
         if found is None or "protobuf:" not in tags or not found[1] or "omitzero" in found[2]:
             continue
         field, omits = found[1], "omitempty" in found[2]

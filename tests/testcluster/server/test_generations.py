@@ -57,6 +57,14 @@ def test_a_generation_starts_at_1_and_rises_with_the_kinds_own_fields_only(
     assert [_generation(obj) for obj in (created, annotated, changed)] == [1, 1, 2]
 
 
+def test_a_driver_has_a_generation_once_it_has_changed(api: Api) -> None:
+    drivers = "/apis/storage.k8s.io/v1/csidrivers"
+    created = api.create(drivers, {"metadata": {"name": "a"}, "spec": {}})
+    changed = api.patch(f"{drivers}/a", {"spec": {"podInfoOnMount": True}})
+
+    assert [_generation(obj) for obj in (created, changed)] == [None, 1]
+
+
 def test_a_status_does_not_raise_the_generation_of_a_pod(api: Api) -> None:
     api.create(PODS, POD)
 

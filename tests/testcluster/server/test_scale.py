@@ -163,6 +163,22 @@ def test_apply_to_the_scale_of_a_deployment_owns_its_replicas(api: Api) -> None:
     )
 
 
+@pytest.mark.parametrize(("replicas", "owners"), [(4, ["scaler"]), (0, [])])
+def test_a_scale_takes_the_replicas_without_a_time_and_nobody_owns_zero(
+    api: Api, replicas: int, owners: list[str]
+) -> None:
+    api.create(DEPLOYMENTS, deployment(replicas=1))
+    path = f"{DEPLOYMENTS}/a/scale"
+    patch = {"spec": {"replicas": replicas}}
+
+    api.call("PATCH", path, patch, MERGE_PATCH, fieldManager="scaler")
+
+    entries = api.get(f"{DEPLOYMENTS}/a")["metadata"]["managedFields"]
+    scalers = [entry for entry in entries if "f:replicas" in entry["fieldsV1"]["f:spec"]]
+    assert [entry["manager"] for entry in scalers] == owners
+    assert [entry.get("time") for entry in scalers] == [None] * len(owners)
+
+
 @pytest.mark.parametrize(("replicas", "left"), [({}, 0), ({"replicas": 4}, 4)])
 def test_replicas_that_an_apply_drops_are_0_if_no_other_manager_has_them(
     api: Api, replicas: dict[str, int], left: int

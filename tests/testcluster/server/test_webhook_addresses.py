@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 
 from clientgo.testcluster.server.crds.validation import validate_crd
-from clientgo.testcluster.server.kinds.admission.webhook_configurations import validate_webhooks
+from clientgo.testcluster.server.kinds.admission.webhook_configurations import (
+    WebhookConfigurationStrategy,
+)
 from tests.testcluster.server.test_crd_validation import definition, webhook
 
+_STRATEGY = WebhookConfigurationStrategy(
+    "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"
+)
 _HTTPS = "'https' is the only allowed URL scheme"
 _HOST = "host must be specified"
 _USER = "user information is not permitted"
@@ -29,7 +34,7 @@ def errors_of(**config: Any) -> list[tuple[str, str]]:
     of_admission, of_conversion = (
         [(error.field.removeprefix(prefix), error.detail) for error in errors]
         for errors, prefix in (
-            (validate_webhooks({"webhooks": [admission]}), "webhooks[0].clientConfig"),
+            (_STRATEGY.own_errors({"webhooks": [admission]}), "webhooks[0].clientConfig"),
             (
                 validate_crd(definition(conversion=webhook(**config))),
                 "spec.conversion.webhookClientConfig",

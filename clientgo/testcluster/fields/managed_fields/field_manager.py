@@ -212,7 +212,7 @@ class FieldManager:
             identity = self._identify(manager, UPDATE)
             before = owners[identity].fields if identity in owners else EMPTY
             owners[identity] = replace(changed, fields=owned | before)
-            times[identity] = format_time(self._now())
+            self._note_time(times, identity)
         return _capped(Managers(owners, times))
 
     def _applied(
@@ -235,8 +235,13 @@ class FieldManager:
             owners[identity] = replace(ownership, fields=owned)
         times = dict(managers.times)
         if changed is not None:
-            times[identity] = format_time(self._now())
+            self._note_time(times, identity)
         return (live if changed is None else changed), Managers(owners, times)
+
+    def _note_time(self, times: dict[ManagerId, str], identity: ManagerId) -> None:
+        """Note when a manager has written; upstream forgets it for a scale."""
+        if self._subresource != "scale":
+            times[identity] = format_time(self._now())
 
     def _identify(self, manager: str, operation: str) -> ManagerId:
         name = manager or "unknown"

@@ -71,6 +71,7 @@ class CustomStrategy(Strategy):
 
     allow_unconditional_update = False
     counts_generations = True
+    starts_generation = True
 
     def __init__(self, version: Mapping[str, Any], schemas: Mapping[str, Any]) -> None:
         """Read a version in ``spec.versions`` of a validated CRD.

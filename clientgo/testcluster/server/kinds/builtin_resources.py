@@ -24,7 +24,6 @@ from clientgo.testcluster.server.kinds.admission.webhook_configurations import (
 )
 from clientgo.testcluster.server.kinds.builtin_strategies import BuiltinStrategy, StatusStrategy
 from clientgo.testcluster.server.kinds.cluster.certificates import CertificateRequestStrategy
-from clientgo.testcluster.server.kinds.cluster.leases import LeaseStrategy
 from clientgo.testcluster.server.kinds.cluster.limits import (
     DisruptionBudgetStrategy,
     EvictionStrategy,
@@ -109,7 +108,6 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     ("batch", "CronJob"): CronJobStrategy,
     ("batch", "Job"): JobStrategy,
     ("certificates.k8s.io", "CertificateSigningRequest"): CertificateRequestStrategy,
-    ("coordination.k8s.io", "Lease"): LeaseStrategy,
     ("discovery.k8s.io", "EndpointSlice"): EndpointSliceStrategy,
     ("events.k8s.io", "Event"): EventStrategy,
     ("networking.k8s.io", "IPAddress"): IPAddressStrategy,
@@ -180,6 +178,32 @@ _CREATED_BY_UPDATE = frozenset(
     }
 )
 """Resources whose update creates an object that does not exist."""
+
+_UPDATED_WITH_VERSION = frozenset(
+    {
+        "apiservices",
+        "clustertrustbundles",
+        "csidrivers",
+        "csinodes",
+        "csistoragecapacities",
+        "customresourcedefinitions",
+        "leasecandidates",
+        "leases",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "mutatingwebhookconfigurations",
+        "poddisruptionbudgets",
+        "runtimeclasses",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+        "volumeattachments",
+    }
+)
+"""Resources whose update must name the version that it replaces.
+
+Upstream: ``AllowUnconditionalUpdate`` of each kind's strategy.
+"""
 
 _ORPHANING = frozenset({"jobs", "replicationcontrollers"})
 """Resources whose deletion leaves dependents by default."""
@@ -322,6 +346,7 @@ def _strategy(api_version: str, row: Row, conversion: _Conversion | None) -> Bui
     strategy.returns_deleted_object = row.plural in _RETURNED_WHEN_DELETED
     strategy.creates_on_update = row.plural in _CREATED_BY_UPDATE
     strategy.orphans_dependents = row.plural in _ORPHANING
+    strategy.allow_unconditional_update = row.plural not in _UPDATED_WITH_VERSION
     return strategy
 
 

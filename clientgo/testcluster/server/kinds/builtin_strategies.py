@@ -20,7 +20,12 @@ from clientgo.testcluster.fields.managed_fields import FieldSet, FieldType, fiel
 from clientgo.testcluster.fields.strategic_merge import PatchSchema
 from clientgo.testcluster.schema.field_types import builtin_field_type
 from clientgo.testcluster.schema.openapi import OpenAPIType, builtin_type
-from clientgo.testcluster.server.kinds.generations import GENERATION_FIELDS, raises_generation
+from clientgo.testcluster.server.kinds.disabled_fields import drop_disabled_fields
+from clientgo.testcluster.server.kinds.generations import (
+    COUNTED_FROM_0,
+    GENERATION_FIELDS,
+    raises_generation,
+)
 from clientgo.testcluster.server.kinds.metadata_checks import metadata_checks
 from clientgo.testcluster.server.kinds.typed_objects import (
     TypeMismatchError,
@@ -63,6 +68,7 @@ class BuiltinStrategy(Strategy):
         self.api_version = api_version
         self.kind = kind
         self.counts_generations = kind in GENERATION_FIELDS
+        self.starts_generation = self.counts_generations and kind not in COUNTED_FROM_0
         self.metadata_checks = metadata_checks(api_version, kind)
 
     @functools.cached_property
@@ -116,6 +122,10 @@ class BuiltinStrategy(Strategy):
 
     def default(self, obj: Object) -> None:
         """Set the defaults that the table can't say, in place."""
+
+    def drop_disabled(self, obj: Object) -> None:
+        """Remove the fields of features that are off by default, in place."""
+        drop_disabled_fields(self.kind, obj)
 
     def empty_object(self, resource: ResourceType) -> Object:
         """Return an object with the fields that are always there."""

@@ -234,6 +234,17 @@ _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
 class ServiceAccountStrategy(BuiltinStrategy):
     """Service accounts."""
 
+    def prepare_for_create(self, obj: Object) -> None:
+        """Keep only the names of secrets."""
+        if secrets := obj.get("secrets"):
+            obj["secrets"] = [
+                {"name": item["name"]} if item.get("name") else {} for item in secrets
+            ]
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Keep only the names of secrets."""
+        self.prepare_for_create(new)
+
     def warnings(self, new: Object, old: Object | None) -> list[str]:
         """Warn of a deprecated annotation that is new."""
         before = (old or {}).get("metadata", {}).get("annotations", {})

@@ -21,7 +21,6 @@ from clientgo.util.text import go_format
 class CrdStrategy(StatusStrategy):
     """CustomResourceDefinitions."""
 
-    allow_unconditional_update = False
     deletion_finalizers = (CLEANUP_FINALIZER,)
 
     def default(self, obj: Object) -> None:

@@ -166,15 +166,12 @@ def zero_value(openapi_type: OpenAPIType) -> Object:
 def _zero_fields(openapi_type: OpenAPIType) -> Object:
     if openapi_type.node.get("properties") is None:
         return {}
-    plan = _plan(openapi_type)
-    required = openapi_type.node.get("required", ())
-    zero: Object = dict.fromkeys((*required, *plan.nulls))
-    for name, default, _ in plan.defaults:
+    _, written = _zero_values().get(short_name(openapi_type.name), _NO_ZEROS)
+    zero: Object = dict(written)
+    for name, value in written.items():
         field_type = openapi_type.field(name)
-        if default == {} and field_type is not None:
+        if value == {} and field_type is not None:
             zero[name] = _zero_fields(field_type)
-        elif name in zero:
-            zero[name] = default
     return zero
 
 

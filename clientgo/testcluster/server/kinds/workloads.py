@@ -179,6 +179,11 @@ class DaemonSetStrategy(TemplateStrategy):
         """Return True if the template has changed."""
         return bool(new["spec"]["template"] != old["spec"]["template"])
 
+    def default(self, obj: Object) -> None:
+        """Write the count into the annotation, as the conversion to the served version does."""
+        super().default(obj)
+        _annotate(obj, _template_generation(obj) or 0)
+
     def prepare_for_create(self, obj: Object) -> None:
         """Set the status, and begin to count; a client may say where."""
         super().prepare_for_create(obj)

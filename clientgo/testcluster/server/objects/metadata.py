@@ -170,7 +170,7 @@ def generate_name(prefix: str) -> str:
 
 _DELETED_AT = "deletionTimestamp"
 _OF_DELETION = (_DELETED_AT, "deletionGracePeriodSeconds")
-_SERVER_OWNED = ("creationTimestamp", "generation", "namespace", "generateName")
+_SERVER_OWNED = ("creationTimestamp", "generation", "namespace")
 _IMMUTABLE = ("name", "uid", *_OF_DELETION)
 
 
@@ -186,7 +186,7 @@ def prepare_for_update(new: dict[str, Any], old: Mapping[str, Any]) -> None:
     for field in _SERVER_OWNED:
         if field in old:
             new[field] = old[field]
-        elif field != "generateName":
+        else:
             new.pop(field, None)
 
 
@@ -238,11 +238,14 @@ def label_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
 
 
 def update_causes(
-    new: Mapping[str, Any], old: Mapping[str, Any], checks: MetadataChecks
+    new: Mapping[str, Any], old: Mapping[str, Any], checks: MetadataChecks, rule: NameRule
 ) -> list[FieldError]:
     """Return the errors of a change of metadata, each as often as a real API server finds it."""
     whole, changes = 1 + checks.whole, 1 + checks.changes
     causes = _content_causes(new) * (whole + changes)
+    if prefix := new.get("generateName"):  # a client may write another one
+        causes += name_causes(prefix, PATH_SEGMENT, prefix=True)
+        causes += name_causes(prefix, rule, prefix=True) * checks.whole
     finalizers = new.get("finalizers") or ()
     causes += _finalizer_causes(finalizers) * whole
     if checks.qualified_finalizers:

@@ -87,6 +87,11 @@ class Ownership:
         if old is None and "managedFields" not in new["metadata"] and not is_large:
             return self._own_new(resource, new, writer)
         live = resource.strategy.empty_object(resource) if old is None else old
+        if subresource == "scale" and (fields := resource.strategy.scale_fields):
+            path = fields.spec_replicas
+            live, shown = _without_zero(live, path), _without_zero(new, path)
+            owned = self._update(resource, subresource, live, shown, writer, convert)
+            return new | {"metadata": owned["metadata"]}
         return self._update(resource, subresource, live, new, writer, convert)
 
     def _update(
@@ -172,6 +177,14 @@ class Ownership:
             raise bad_request(str(error)) from error
         except (TypedValueError, ManagedFieldsError, _ConversionFailedError) as error:
             raise internal(str(error)) from error
+
+
+def _without_zero(obj: Object, path: tuple[str, ...]) -> Object:
+    """Return an object without the replicas at a path if they are 0, which a Scale leaves out."""
+    name, *rest = path
+    if rest and isinstance(member := obj.get(name), dict):
+        return obj | {name: _without_zero(member, tuple(rest))}
+    return {key: value for key, value in obj.items() if key != name or value != 0 or rest}
 
 
 # -- owners at other versions

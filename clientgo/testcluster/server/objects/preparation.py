@@ -84,9 +84,10 @@ class Preparation:
     def _prepare_new(self, resource: Resource, namespace: str, obj: Object) -> None:
         """Set what only the server may set, in place."""
         object_meta.prepare_for_create(obj["metadata"], namespace, self._state.timestamp())
-        if resource.strategy.counts_generations:
+        if resource.strategy.starts_generation:
             obj["metadata"]["generation"] = 1
         resource.strategy.prepare_for_create(obj)
+        resource.strategy.drop_disabled(obj)
 
 
 def avoid_taken_name(collection: Collection, namespace: str, metadata: dict[str, Any]) -> None:
@@ -111,6 +112,7 @@ def prepare_update(resource: Resource, new: Object, old: Object, subresource: st
     """Keep what a client can't change, in place."""
     strategy = resource.strategy
     object_meta.prepare_for_update(new["metadata"], old["metadata"])
+    strategy.drop_disabled(new)
     if subresource == "status":
         strategy.prepare_for_status_update(new, old)
     elif subresource:

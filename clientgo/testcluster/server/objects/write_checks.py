@@ -113,7 +113,8 @@ def check_changed_type(resource: Resource, name: str, new: Object, old: Object) 
     """
     if causes := type_causes(resource, new):
         checks = MetadataChecks(changes=0)
-        causes += object_meta.update_causes(new["metadata"], old["metadata"], checks)
+        rule = resource.strategy.name_rule
+        causes += object_meta.update_causes(new["metadata"], old["metadata"], checks, rule)
         causes += _list_causes(resource.strategy.validate(new))
         raise invalid(_given_type(resource, new), name, causes)
 
@@ -138,7 +139,8 @@ def check_update(
     """
     strategy = resource.strategy
     checks = MetadataChecks() if subresource == "status" else strategy.metadata_checks
-    causes = object_meta.update_causes(new["metadata"], old["metadata"], checks)
+    rule = strategy.name_rule
+    causes = object_meta.update_causes(new["metadata"], old["metadata"], checks, rule)
     if subresource == "status":
         causes += strategy.validate_status_update(new, old)
     elif subresource:

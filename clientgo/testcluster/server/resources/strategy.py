@@ -72,7 +72,10 @@ class Strategy:
     """A deletion answers the object instead of a Status."""
 
     counts_generations = False
-    """``metadata.generation`` starts at 1 and is raised when the spec changes."""
+    """``metadata.generation`` is raised when the spec changes."""
+
+    starts_generation = False
+    """``metadata.generation`` of a new object is 1."""
 
     name_rule: NameRule = DNS_SUBDOMAIN
 
@@ -169,6 +172,9 @@ class Strategy:
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Copy from ``old`` what a write to the main resource may not change."""
+
+    def drop_disabled(self, obj: Object) -> None:
+        """Remove the fields of features that the server has off, in place."""
 
     def field_type(self, api_version: str, kind: str) -> FieldType | None:
         """Return the type by which server-side apply merges a version of the kind."""

@@ -28,6 +28,11 @@ RULE = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
             {"verbs": ["get"], "nonResourceURLs": ["/x"]},
             [("rules[0].nonResourceURLs", "Invalid")],
         ),
+        (
+            "namespaces/default/roles",
+            {**RULE, "nonResourceURLs": ["/x"]},
+            [("rules[0].nonResourceURLs", "Invalid")] * 2,
+        ),
     ],
 )
 def test_roles(shared: Api, plural: str, rule_of_role: Object, expected: Causes) -> None:

@@ -14,6 +14,7 @@ from tests.testcluster.server.kinds.causes import (
     SERVICES,
     VOLUMES,
     Object,
+    named,
 )
 
 NEW_POD = {"spec": {"containers": [{"name": "c", "image": "i"}]}}
@@ -80,3 +81,53 @@ def test_an_update_has_each_cause_as_often_as_on_a_real_server(
     assert sorted(
         f"{cause['field']}:{cause['reason'].removeprefix('FieldValue')}" for cause in found
     ) == sorted(expected)
+
+
+@pytest.mark.parametrize(("prefix", "accepted"), [("g-", True), ("Bad_", False)])
+def test_an_update_writes_the_prefix_of_a_generated_name(
+    shared: Api, prefix: str, accepted: bool
+) -> None:
+    collection = "/api/v1/namespaces/default/configmaps"
+    name = prefix.strip("-_").lower()
+    shared.create(collection, {"metadata": {"name": name}})
+
+    body = {"metadata": {"name": name, "generateName": prefix}}
+    answer = shared.call("PUT", f"{collection}/{name}", body)
+
+    if accepted:
+        assert answer.body["metadata"]["generateName"] == prefix
+    else:
+        assert [cause["field"] for cause in answer.body["details"]["causes"]] == [
+            "metadata.generateName"
+        ]
+
+
+@pytest.mark.parametrize(
+    ("collection", "body"),
+    [
+        ("/apis/node.k8s.io/v1/runtimeclasses", {"handler": "h"}),
+        ("/apis/storage.k8s.io/v1/csidrivers", {"spec": {}}),
+        ("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", {}),
+    ],
+)
+def test_some_kinds_are_updated_with_their_version_only(
+    shared: Api, collection: str, body: Object
+) -> None:
+    created = shared.create(collection, named(**body))
+
+    answer = shared.call("PUT", f"{collection}/a", named(**body))
+
+    assert (answer.status, answer.body["details"]["kind"]) == (422, collection.rpartition("/")[2])
+    assert [cause["field"] for cause in answer.body["details"]["causes"]] == [
+        "metadata.resourceVersion"
+    ]
+    assert shared.call("PUT", f"{collection}/a", created).status == 200
+
+
+def test_a_service_account_keeps_only_the_names_of_secrets(shared: Api) -> None:
+    secrets = [{"name": "s", "kind": "Secret", "uid": "u"}]
+    account = {"metadata": {"name": "keeper"}, "secrets": secrets}
+
+    created = shared.create("/api/v1/namespaces/default/serviceaccounts", account)
+
+    assert created["secrets"] == [{"name": "s"}]

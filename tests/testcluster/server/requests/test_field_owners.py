@@ -62,6 +62,36 @@ def test_what_a_client_removes_and_the_server_keeps_has_no_owner(api: Api) -> No
     assert "f:clusterIP" not in fields_of(removed)["f:spec"]
 
 
+def test_an_event_owns_only_the_texts_that_it_has(api: Api) -> None:
+    involved = {"kind": "Pod", "name": "p", "namespace": "default"}
+    event = {"metadata": {"name": "a"}, "involvedObject": involved, "reason": "R"}
+
+    created = api.create("/api/v1/namespaces/default/events", event)
+
+    assert created["reportingComponent"] == ""
+    assert fields_of(created).keys() == {"f:involvedObject", "f:reason"}
+
+
+def test_the_actions_of_a_binding_are_owned_with_their_list(api: Api) -> None:
+    bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+    spec = {"policyName": "p", "validationActions": ["Deny"]}
+
+    created = api.create(bindings, {"metadata": {"name": "a"}, "spec": spec})
+
+    assert fields_of(created)["f:spec"]["f:validationActions"] == {".": {}, 'v:"Deny"': {}}
+
+
+def test_the_counter_of_a_daemon_set_is_owned_by_who_leaves_it_out(api: Api) -> None:
+    """The served version has it always, so that a write without it says 0."""
+    counter = {"f:annotations": {".": {}, "f:deprecated.daemonset.template.generation": {}}}
+    sets = "/apis/apps/v1/namespaces/default/daemonsets"
+
+    created = api.create(sets, deployment())
+
+    assert fields_of(created)["f:metadata"] == counter
+    assert created["metadata"]["annotations"].popitem()[1] == "1"
+
+
 def test_a_first_apply_does_not_meet_an_owner(api: Api) -> None:
     body = {"apiVersion": "apps/v1", "kind": "Deployment"} | deployment()
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from clientgo.meta.selectors import label_key_problems
 from clientgo.meta.validation.duplicates import duplicates
 from clientgo.meta.validation.field_errors import FieldError
-from clientgo.testcluster.server.kinds.admission.selectors import selector_errors
+from clientgo.testcluster.server.kinds.admission.conditions import condition_errors, unique_name
 from clientgo.testcluster.server.kinds.builtin_strategies import BuiltinStrategy, StatusStrategy
 from clientgo.testcluster.server.resources.names import DNS_1035_LABEL, PATH_SEGMENT
 from clientgo.testcluster.server.storage.storage import Object
@@ -26,10 +25,8 @@ from clientgo.testcluster.server.storage.storage import Object
 if TYPE_CHECKING:
     from clientgo.testcluster.server.admission.policies.expressions import PolicyExpressions
 
-_OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS = ("Audit", "Deny", "Warn")
-_MOST_CONDITIONS = 64
 _MOST_ANNOTATIONS = 20
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LINE_BREAK = re.compile(r"[\n\r]")
@@ -39,10 +36,10 @@ class ValidatingPolicyStrategy(StatusStrategy):
     """ValidatingAdmissionPolicies."""
 
     def default(self, obj: Object) -> None:
-        """Set failure policy, match policy, selectors and scopes."""
+        """Set the failure policy."""
         _default_policy(obj)
 
-    def validate(self, obj: Object) -> list[FieldError]:
+    def own_errors(self, obj: Object) -> list[FieldError]:
         """Return the errors of constraints and expressions."""
         return list(_policy_errors(obj, _validation_errors))
 
@@ -51,10 +48,10 @@ class MutatingPolicyStrategy(BuiltinStrategy):
     """MutatingAdmissionPolicies."""
 
     def default(self, obj: Object) -> None:
-        """Set failure policy, match policy, selectors and scopes."""
+        """Set the failure policy."""
         _default_policy(obj)
 
-    def validate(self, obj: Object) -> list[FieldError]:
+    def own_errors(self, obj: Object) -> list[FieldError]:
         """Return the errors of constraints and expressions."""
         return list(_policy_errors(obj, _mutation_errors))
 
@@ -62,32 +59,14 @@ class MutatingPolicyStrategy(BuiltinStrategy):
 class PolicyBindingStrategy(BuiltinStrategy):
     """Bindings of both kinds of policies."""
 
-    def default(self, obj: Object) -> None:
-        """Set match policy, selectors and scopes."""
-        if (resources := obj.get("spec", {}).get("matchResources")) is not None:
-            _default_resources(resources)
-
-    def validate(self, obj: Object) -> list[FieldError]:
+    def own_errors(self, obj: Object) -> list[FieldError]:
         """Return the errors of the binding."""
         return list(_binding_errors(obj, self.kind))
 
 
 def _default_policy(obj: Object) -> None:
-    spec = obj.get("spec")
-    if spec is None:
-        return
-    spec.setdefault("failurePolicy", "Fail")
-    if (constraints := spec.get("matchConstraints")) is not None:
-        _default_resources(constraints)
-
-
-def _default_resources(resources: Object) -> None:
-    resources.setdefault("matchPolicy", "Equivalent")
-    resources.setdefault("namespaceSelector", {})
-    resources.setdefault("objectSelector", {})
-    for rules in ("resourceRules", "excludeResourceRules"):
-        for rule in resources.get(rules, ()):
-            rule.setdefault("scope", "*")
+    if (spec := obj.get("spec")) is not None:
+        spec.setdefault("failurePolicy", "Fail")
 
 
 # -- policies
@@ -103,10 +82,8 @@ def _policy_errors(
         yield from _kind_errors(kind, "spec.paramKind")
     if (constraints := spec.get("matchConstraints")) is None:
         yield FieldError.required("spec.matchConstraints")
-    else:
-        yield from _resources_errors(constraints, "spec.matchConstraints")
-        if not constraints.get("resourceRules"):
-            yield FieldError.required("spec.matchConstraints.resourceRules")
+    elif not constraints.get("resourceRules"):
+        yield FieldError.required("spec.matchConstraints.resourceRules")
     # loads CEL
     from clientgo.testcluster.server.admission.policies.expressions import (
         BOOL_TYPE,
@@ -114,15 +91,11 @@ def _policy_errors(
     )
 
     expressions = PolicyExpressions({"paramKind": spec.get("paramKind")})
-    names: set[str] = set()
-    conditions = spec.get("matchConditions", ())
-    if len(conditions) > _MOST_CONDITIONS:
-        yield FieldError.too_many("spec.matchConditions", len(conditions), _MOST_CONDITIONS)
-    for index, condition in enumerate(conditions):
-        path = f"spec.matchConditions[{index}]"
-        source = condition.get("expression", "")
-        yield from expressions.errors(source, f"{path}.expression", BOOL_TYPE)
-        yield from _unique_name(condition.get("name", ""), f"{path}.name", names)
+    yield from condition_errors(
+        spec.get("matchConditions", ()),
+        "spec.matchConditions",
+        lambda source, path: expressions.errors(source, path, BOOL_TYPE),
+    )
     for index, variable in enumerate(spec.get("variables", ())):
         path, name = f"spec.variables[{index}]", variable.get("name", "")
         if not name.strip():
@@ -166,7 +139,7 @@ def _validation_errors(obj: Object, expressions: PolicyExpressions) -> Iterator[
     prefix = f"{obj['metadata'].get('name', '')}/"
     for index, annotation in enumerate(annotations):
         path = f"spec.auditAnnotations[{index}]"
-        yield from _unique_name(annotation.get("key", ""), f"{path}.key", keys, prefix)
+        yield from unique_name(annotation.get("key", ""), f"{path}.key", keys, prefix)
         source = annotation.get("valueExpression", "")
         yield from expressions.errors(source, f"{path}.valueExpression", (*TEXT_TYPE, None))
 
@@ -220,8 +193,6 @@ def _binding_errors(obj: Object, kind: str) -> Iterator[FieldError]:
         yield FieldError.required("spec.policyName")
     if (reference := spec.get("paramRef")) is not None:
         yield from _reference_errors(reference, "spec.paramRef")
-    if (resources := spec.get("matchResources")) is not None:
-        yield from _resources_errors(resources, "spec.matchResources")
     if kind == "ValidatingAdmissionPolicyBinding":
         yield from _action_errors(spec.get("validationActions", ()), "spec.validationActions")
 
@@ -237,7 +208,6 @@ def _reference_errors(reference: Object, path: str) -> Iterator[FieldError]:
             yield FieldError.invalid(f"{path}.name", name, problem)
     elif selector is None:
         yield FieldError.required(path, "one of name or selector must be specified")
-    yield from selector_errors(reference, path, "selector")
     action = reference.get("parameterNotFoundAction")
     yield from _choice(action, ("Allow", "Deny"), f"{path}.parameterNotFoundAction")
 
@@ -282,50 +252,3 @@ def _kind_errors(kind: Object, path: str) -> Iterator[FieldError]:
     elif problems := DNS_1035_LABEL.problems(name.lower()):
         detail = f"may have mixed case, but should otherwise match: {','.join(problems)}"
         yield FieldError.invalid(f"{path}.kind", name, detail)
-
-
-def _unique_name(name: str, path: str, seen: set[str], prefix: str = "") -> Iterator[FieldError]:
-    if not name and not prefix:
-        yield FieldError.required(path)
-        return
-    for problem in label_key_problems(f"{prefix}{name}"):
-        yield FieldError.invalid(path, f"{prefix}{name}", problem)
-    if name in seen:
-        yield FieldError.duplicate(path, name)
-    seen.add(name)
-
-
-def _resources_errors(resources: Object, path: str) -> Iterator[FieldError]:
-    policies = ("Equivalent", "Exact")
-    yield from _choice(resources.get("matchPolicy"), policies, f"{path}.matchPolicy")
-    yield from selector_errors(resources, path, "namespaceSelector", "objectSelector")
-    for field in ("resourceRules", "excludeResourceRules"):
-        for index, rule in enumerate(resources.get(field, ())):
-            yield from _rule_errors(rule, f"{path}.{field}[{index}]")
-
-
-def _rule_errors(rule: Object, path: str) -> Iterator[FieldError]:
-    names: list[str] = rule.get("resourceNames", [])
-    repeated = duplicates(names)
-    for index, name in enumerate(names):
-        where = f"{path}.resourceNames[{index}]"
-        for problem in PATH_SEGMENT.problems(name):
-            yield FieldError.invalid(where, name, problem)
-        if index in repeated:
-            yield FieldError.duplicate(where, name)
-    for field in ("operations", "apiGroups", "apiVersions", "resources"):
-        values: list[Any] = rule.get(field, [])
-        if not values:
-            yield FieldError.required(f"{path}.{field}")
-        elif len(values) > 1 and "*" in values and field != "resources":
-            what = "operations" if field == "operations" else "values"
-            detail = f"if '*' is present, must not specify other {what}"
-            yield FieldError.invalid(f"{path}.{field}", values, detail)
-    for index, operation in enumerate(rule.get("operations", ())):
-        if operation not in _OPERATIONS:
-            where = f"{path}.operations[{index}]"
-            yield FieldError.not_supported(where, operation, _OPERATIONS)
-    scope = rule.get("scope", "*")
-    if scope not in ("*", "Cluster", "Namespaced"):
-        supported = ("*", "Cluster", "Namespaced")
-        yield FieldError.not_supported(f"{path}.scope", scope, supported)

@@ -1,94 +1,83 @@
-"""Webhook configurations: their defaults and their validation.
+"""Webhook configurations: their validation, beside their tables.
 
 Upstream: ``pkg/apis/admissionregistration``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from clientgo.meta.validation.duplicates import duplicates
 from clientgo.meta.validation.field_errors import FieldError
-from clientgo.testcluster.server.kinds.admission.selectors import selector_errors
+from clientgo.testcluster.server.kinds.admission.conditions import condition_errors
 from clientgo.testcluster.server.kinds.builtin_strategies import BuiltinStrategy
+from clientgo.testcluster.server.resources.names import DNS_1035_LABEL, DNS_SUBDOMAIN
 from clientgo.testcluster.server.resources.webhook_addresses import validate_client_config
 from clientgo.testcluster.server.storage.storage import Object
 
 
 class WebhookConfigurationStrategy(BuiltinStrategy):
-    """Webhook configurations."""
+    """Webhook configurations: what their tables can't say."""
 
-    def default(self, obj: Object) -> None:
-        """Set failure and match policy, selectors, timeout and scope."""
-        for webhook in obj.get("webhooks", ()):
-            webhook.setdefault("failurePolicy", "Fail")
-            webhook.setdefault("matchPolicy", "Equivalent")
-            webhook.setdefault("namespaceSelector", {})
-            webhook.setdefault("objectSelector", {})
-            webhook.setdefault("timeoutSeconds", 10)
-            if self.kind == "MutatingWebhookConfiguration":
-                webhook.setdefault("reinvocationPolicy", "Never")
-            for rule in webhook.get("rules", ()):
-                rule.setdefault("scope", "*")
+    def own_errors(self, obj: Object) -> list[FieldError]:
+        """Return the errors of names, addresses, versions and conditions."""
+        errors: list[FieldError] = []
+        seen: set[str] = set()
+        for index, webhook in enumerate(obj.get("webhooks", ())):
+            path = f"webhooks[{index}]"
+            name = webhook.get("name", "")
+            errors += _name_errors(name, f"{path}.name")
+            if name in seen:
+                errors.append(FieldError.duplicate(f"{path}.name", name))
+            seen.add(name)
+            config = webhook.get("clientConfig", {})
+            errors += validate_client_config(config, f"{path}.clientConfig")
+            versions = webhook.get("admissionReviewVersions") or ()
+            errors += _version_errors(versions, f"{path}.admissionReviewVersions")
+            conditions = webhook.get("matchConditions", ())
+            errors += condition_errors(conditions, f"{path}.matchConditions", _expression_errors)
+        return errors
 
-    def validate(self, obj: Object) -> list[FieldError]:
-        """Return the errors of the configuration."""
-        return validate_webhooks(obj)
+
+def _name_errors(name: str, path: str) -> list[FieldError]:
+    if not name:
+        return [FieldError.required(path)]
+    if problems := DNS_SUBDOMAIN.problems(name):
+        return [FieldError.invalid(path, name, problem) for problem in problems]
+    if name.count(".") < _FEWEST_DOTS:
+        detail = "should be a domain with at least three segments separated by dots"
+        return [FieldError.invalid(path, name, detail)]
+    return []
 
 
-def validate_webhooks(configuration: Object) -> list[FieldError]:
-    """Return the errors of a webhook configuration."""
-    errors: list[FieldError] = []
-    seen: set[str] = set()
-    for index, webhook in enumerate(configuration.get("webhooks", ())):
-        path = f"webhooks[{index}]"
-        name = webhook.get("name", "")
-        if name.count(".") < 2:
-            detail = "should be a domain with at least three segments separated by dots"
-            errors.append(FieldError.invalid(f"{path}.name", name, detail))
-        if name in seen:
-            errors.append(FieldError.duplicate(f"{path}.name", name))
-        seen.add(name)
-        errors += validate_client_config(webhook.get("clientConfig", {}), f"{path}.clientConfig")
-        errors += _validate_choices(webhook, path)
-        errors += selector_errors(webhook, path, "namespaceSelector", "objectSelector")
-        for position, condition in enumerate(webhook.get("matchConditions", ())):
-            errors += _validate_condition(condition, f"{path}.matchConditions[{position}]")
+_FEWEST_DOTS = 2
+_REVIEW_VERSIONS = ("v1", "v1beta1")
+
+
+def _version_errors(versions: Sequence[str], path: str) -> list[FieldError]:
+    known = ", ".join(_REVIEW_VERSIONS)
+    if not versions:
+        return [FieldError.required(path, f"must specify one of {known}")]
+    errors = []
+    repeated = duplicates(versions)
+    for index, version in enumerate(versions):
+        where = f"{path}[{index}]"
+        if index in repeated:
+            errors.append(FieldError.invalid(where, version, "duplicate version"))
+            continue
+        problems = DNS_1035_LABEL.problems(version)
+        errors += [FieldError.invalid(where, version, problem) for problem in problems]
+    if not set(versions) & set(_REVIEW_VERSIONS):
+        detail = f"must include at least one of {known}"
+        errors.append(FieldError.invalid(path, versions, detail))
     return errors
 
 
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "failurePolicy": ("Fail", "Ignore"),
-    "matchPolicy": ("Equivalent", "Exact"),
-    "sideEffects": ("None", "NoneOnDryRun"),
-}
-
-
-def _validate_choices(webhook: Object, path: str) -> list[FieldError]:
-    errors = []
-    for field, supported in _CHOICES.items():
-        value = webhook.get(field)
-        if value is None and field == "sideEffects":
-            detail = f"must specify one of {', '.join(supported)}"
-            errors.append(FieldError.required(f"{path}.{field}", detail))
-        elif value is not None and value not in supported:
-            errors.append(FieldError.not_supported(f"{path}.{field}", value, supported))
-    if not webhook.get("admissionReviewVersions"):
-        detail = "must specify one of v1, v1beta1"
-        errors.append(FieldError.required(f"{path}.admissionReviewVersions", detail))
-    timeout = webhook.get("timeoutSeconds")
-    if timeout is not None and timeout not in range(1, 31):
-        detail = "the timeout value must be between 1 and 30 seconds"
-        errors.append(FieldError.invalid(f"{path}.timeoutSeconds", timeout, detail))
-    return errors
-
-
-def _validate_condition(condition: Object, path: str) -> list[FieldError]:
-    errors = []
-    if not condition.get("name"):
-        errors.append(FieldError.required(f"{path}.name"))
-    expression = condition.get("expression", "")
+def _expression_errors(expression: str, path: str) -> list[FieldError]:
     if not expression.strip():
-        return [*errors, FieldError.required(f"{path}.expression")]
+        return [FieldError.required(path)]
     from clientgo.testcluster.server.admission.match_conditions import (
         expression_errors,  # loads CEL
     )
 
-    return errors + expression_errors(expression, f"{path}.expression")
+    return expression_errors(expression, path)

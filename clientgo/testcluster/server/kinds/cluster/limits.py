@@ -42,7 +42,6 @@ class EvictionStrategy(BuiltinStrategy):
 
 
 class DisruptionBudgetStrategy(StatusStrategy):
-    """Disruption budgets; an update needs the resourceVersion."""
+    """Disruption budgets."""
 
-    allow_unconditional_update = False
     name_rule = PATH_SEGMENT

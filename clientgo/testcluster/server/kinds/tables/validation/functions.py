@@ -164,15 +164,6 @@ def _readable_selector_matches_template(spec: Any, path: str) -> list[FieldError
     return [error for error in _selector_matches_template(spec, path) if error.field != where]
 
 
-def _label_selector(selector: Any, path: str) -> list[FieldError]:
-    """Check that a selector can be read."""
-    try:
-        selector_from_object(selector)
-    except SelectorError:
-        return [FieldError.invalid(path, selector, "invalid label selector.")]
-    return []
-
-
 _NOT_ON_WINDOWS = ("hostPID", "hostIPC", "hostUsers", "shareProcessNamespace")
 _POD_CONTEXT_NOT_ON_WINDOWS = (
     *("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy"),
@@ -215,10 +206,42 @@ def _map_matches_template(spec: Any, path: str) -> list[FieldError]:
     return _selector_matches_template(spec, path)
 
 
+def _admission_resources(resources: Any, path: str) -> list[FieldError]:
+    """Check the resources and subresources that a webhook or policy matches."""
+    errors = []
+    whole: set[str] = set()  # x of x/*
+    everywhere: set[str] = set()  # x of */x
+    has_plain = False
+    for index, resource in enumerate(resources):
+        where = f"{path}[{index}]"
+        name, slash, part = resource.partition("/")
+        if not resource:
+            errors.append(FieldError.required(where))
+        elif not slash:
+            has_plain = resource != "*"  # as upstream: of the last one
+        else:
+            wider = [f"{name}/*"] * (name in whole) + [f"*/{part}"] * (part in everywhere)
+            errors += [
+                FieldError.invalid(
+                    where, resource, f"if '{other}' is present, must not specify {resource}"
+                )
+                for other in wider
+            ]
+            whole |= {name} if part == "*" else set()
+            everywhere |= {part} if name == "*" else set()
+    if len(resources) > 1 and "*/*" in resources:
+        detail = "if '*/*' is present, must not specify other resources"
+        errors.append(FieldError.invalid(path, resources, detail))
+    if "*" in resources and has_plain:
+        detail = "if '*' is present, must not specify other resources without subresources"
+        errors.append(FieldError.invalid(path, resources, detail))
+    return errors
+
+
 FUNCTIONS: Final[Mapping[str, Check]] = {
     **CLUSTER_FUNCTIONS,
+    "admission-resources": _admission_resources,
     "env-field": _field_path(_ENV_FIELDS),
-    "label-selector": _label_selector,
     "map-matches-template": _map_matches_template,
     "readable-selector-matches-template": _readable_selector_matches_template,
     "resource-field": _resource_field,
