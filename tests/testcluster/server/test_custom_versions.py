@@ -120,3 +120,19 @@ def test_an_empty_struct_of_a_definition_has_no_fields(api: Api) -> None:
 
     assert (answer.status, warned(answer)) == (201, ["spec.versions[0].subresources.status.x"])
     assert answer.body["spec"]["versions"][0]["subresources"] == {"status": {}}
+
+
+def test_each_version_shows_the_hash_of_the_stored_one(api: Api) -> None:
+    crd = widget_crd()
+    [first] = crd["spec"]["versions"]
+    crd["spec"]["versions"] = [first | {"storage": False}, first | {"name": "v2"}]
+    api.create(CRDS, crd)
+
+    shown = [api.get(f"/apis/example.com/{version}")["resources"][0] for version in ("v1", "v2")]
+
+    assert [item.get("storageVersionHash") for item in shown] == ["zRcoV5EeA3s="] * 2
+
+    unserved = [crd["spec"]["versions"][0], first | {"name": "v2", "served": False}]
+    api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": unserved}})
+
+    assert "storageVersionHash" not in api.get("/apis/example.com/v1")["resources"][0]

@@ -42,6 +42,7 @@ from clientgo.testcluster.server.resources.resource import (
     ReadAgain,
     Resource,
     Subresource,
+    storage_hash,
 )
 from clientgo.testcluster.server.resources.resource_type import ResourceType
 from clientgo.testcluster.server.resources.strategy import (
@@ -399,7 +400,9 @@ def resources_of(
     spec = crd["spec"]
     names = crd["status"]["acceptedNames"]
     group = spec["group"]
-    storage_version = next(item["name"] for item in spec["versions"] if item["storage"])
+    stored = next(item for item in spec["versions"] if item["storage"])
+    storage_version = stored["name"]
+    shown_hash = storage_hash(f"{group}/{storage_version}", spec["names"]["kind"])
     schemas = {
         f"{group}/{item['name']}": item.get("schema", {}).get("openAPIV3Schema")
         for item in spec["versions"]
@@ -433,6 +436,7 @@ def resources_of(
                 strategy=strategy,
                 is_custom=True,
                 deprecation=_deprecation(spec, version),
+                storage_hash=shown_hash if stored["served"] else "",
                 read=functools.partial(versions.read, api_version=api_version),
                 read_again=read_again if reads_own else ReadAgain(sys.maxsize),
                 write=None if is_stored else store,

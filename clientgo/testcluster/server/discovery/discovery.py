@@ -154,6 +154,8 @@ def _resource_entries(
             entry["shortNames"] = resource.short_names
         if resource.categories:
             entry["categories"] = resource.categories
+        if resource.storage_hash:
+            entry["storageVersionHash"] = resource.storage_hash
         entries.append(entry)
         entries += [_subresource_entry(resource, item) for item in resource.subresources]
     return entries

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
 from clientgo.testcluster.server.discovery.openid import OPENID_PATHS
 from clientgo.testcluster.server.http.messages import (
@@ -26,8 +26,47 @@ from clientgo.testcluster.server.storage.storage import Storage
 
 HEALTH_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
 
-_CHECKS = ("ping", "log", "etcd")
-_CHECKS_OF_READINESS = (*_CHECKS, "etcd-readiness", "informer-sync", "shutdown")
+_AFTER_START: Final = (
+    "poststarthook/start-apiserver-admission-initializer",
+    "poststarthook/generic-apiserver-start-informers",
+    "poststarthook/priority-and-fairness-config-consumer",
+    "poststarthook/priority-and-fairness-filter",
+    "poststarthook/storage-object-count-tracker-hook",
+    "poststarthook/start-apiextensions-informers",
+    "poststarthook/start-apiextensions-controllers",
+    "poststarthook/crd-informer-synced",
+    "poststarthook/start-system-namespaces-controller",
+    "poststarthook/peer-endpoint-reconciler-controller",
+    "poststarthook/start-cluster-authentication-info-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-garbage-collector",
+    "poststarthook/storage-readiness",
+    "poststarthook/start-legacy-token-tracking-controller",
+    "poststarthook/start-service-ip-repair-controllers",
+    "poststarthook/rbac/bootstrap-roles",
+    "poststarthook/scheduling/bootstrap-system-priority-classes",
+    "poststarthook/priority-and-fairness-config-producer",
+    "poststarthook/bootstrap-controller",
+    "poststarthook/start-kubernetes-service-cidr-controller",
+    "poststarthook/start-kube-aggregator-informers",
+    "poststarthook/apiservice-status-local-available-controller",
+    "poststarthook/apiservice-status-remote-available-controller",
+    "poststarthook/apiservice-registration-controller",
+    "poststarthook/apiservice-wait-for-first-sync",
+    "poststarthook/apiservice-discovery-controller",
+    "poststarthook/kube-apiserver-autoregistration",
+    "autoregister-completion",
+    "poststarthook/apiservice-openapi-controller",
+    "poststarthook/apiservice-openapiv3-controller",
+)
+"""What a real server starts with, in its order; here all of it is done before requests are read."""
+
+_CHECKS: Final = ("ping", "log", "loopback-serving-certificate", "etcd", *_AFTER_START)
+_CHECKS_OF_READINESS: Final = (
+    *("ping", "log", "etcd", "etcd-readiness", "informer-sync"),
+    *_AFTER_START,
+    "shutdown",
+)
 
 _BUILD = {
     "gitCommit": "",

@@ -74,6 +74,7 @@ from clientgo.testcluster.server.resources.resource import (
     ReadAgain,
     Resource,
     Subresource,
+    storage_hash,
 )
 from clientgo.testcluster.server.storage.storage import Object
 
@@ -139,6 +140,15 @@ _CONVERSIONS: Mapping[tuple[str, str], _Conversion] = {
     ("events.k8s.io/v1", "Event"): _Conversion(from_core, to_core, stored_in=("", "events")),
 }
 """Kinds that are stored in another version or group."""
+
+_STORED_AS: Mapping[tuple[str, str], str] = {
+    (f"{_ADMISSION}/v1", "MutatingAdmissionPolicy"): f"{_ADMISSION}/v1beta1",
+    (f"{_ADMISSION}/v1", "MutatingAdmissionPolicyBinding"): f"{_ADMISSION}/v1beta1",
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): "apiextensions.k8s.io/v1beta1",
+    ("autoscaling/v1", "HorizontalPodAutoscaler"): "autoscaling/v2",
+    ("events.k8s.io/v1", "Event"): "v1",
+}
+"""The version in etcd, of which discovery shows a hash, if it is not the one that is served."""
 
 _RETURNED_WHEN_DELETED = frozenset(
     {
@@ -325,11 +335,18 @@ def _resource(api_version: str, row: Row) -> Resource:
         verbs=row.verbs,
         subresources=tuple(_subresource(name, own_kind) for name in row.subresources),
         stored_in=conversion.stored_in if conversion else None,
+        storage_hash=_storage_hash(api_version, row),
         read=conversion.read if conversion else None,
         read_again=ReadAgain(sys.maxsize),
         write=conversion.write if conversion else None,
         deprecation=_DEPRECATIONS.get(row.plural, ""),
     )
+
+
+def _storage_hash(api_version: str, row: Row) -> str:
+    if "watch" not in row.verbs:
+        return ""  # nothing is stored
+    return storage_hash(_STORED_AS.get((api_version, row.kind), api_version), row.kind)
 
 
 def _strategy(api_version: str, row: Row, conversion: _Conversion | None) -> BuiltinStrategy:

@@ -12,6 +12,8 @@ Upstream: ``metav1.APIResource`` and the generic registry's ``Store`` fields tha
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,6 +33,16 @@ STATUS_VERBS = ("get", "patch", "update")
 
 RunOn = Callable[[Callable[[Object], Object], Object], Awaitable[Object]]
 """Calls a function with an object; on a thread if that is large."""
+
+
+def storage_hash(api_version: str, kind: str) -> str:
+    """Return what discovery shows of the version in which a kind is stored.
+
+    Upstream: ``StorageVersionHash`` of apiserver ``endpoints/discovery``.
+    """
+    group, _, version = api_version.rpartition("/")
+    digest = hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()
+    return base64.b64encode(digest[:8]).decode()
 
 
 class Subresource(msgspec.Struct, frozen=True):
@@ -69,6 +81,8 @@ class Resource(ResourceType):
     """Warning for clients of this version."""
     stored_in: tuple[str, str] | None = None
     """Group and plural of the collection that holds the objects, if it is another resource's."""
+    storage_hash: str = ""
+    """Stands for the group, version and kind that objects are stored in; "" if none are."""
     read: Callable[[Object], Object] | None = None
     """Converts a stored object to this version; None if it is stored in this version."""
     write: Callable[[Object], Object] | None = None

@@ -204,6 +204,21 @@ def test_the_root_lists_the_paths(widgets: Api) -> None:
         assert widgets.call("GET", path).status == 200, path
 
 
+def test_health_names_the_checks_of_a_real_server(api: Api) -> None:
+    pages = {name: api.call("GET", f"/{name}", verbose="1").body for name in ("livez", "readyz")}
+    checks = {name: page.splitlines()[:-1] for name, page in pages.items()}
+
+    assert [len(found) for found in checks.values()] == [35, 37]
+    assert set(checks["livez"]) - set(checks["readyz"]) == {"[+]loopback-serving-certificate ok"}
+    assert set(checks["readyz"]) - set(checks["livez"]) == {
+        "[+]etcd-readiness ok",
+        "[+]informer-sync ok",
+        "[+]shutdown ok",
+    }
+    assert "[+]autoregister-completion ok" in checks["livez"]
+    assert "[+]poststarthook/start-apiextensions-controllers ok" in checks["livez"]
+
+
 def test_the_version_has_every_field(api: Api) -> None:
     version = api.get("/version/")
 
@@ -219,7 +234,11 @@ def test_health_is_told_check_by_check(api: Api) -> None:
     assert api.call("GET", "/livez/informer-sync").status == 404
     assert api.call("POST", "/healthz/bogus").status == 404
     verbose = api.call("GET", "/healthz", verbose="", exclude="etcd").body
-    assert verbose == "[+]ping ok\n[+]log ok\n[+]etcd excluded: ok\nhealthz check passed\n"
+    lines = verbose.splitlines()
+    assert lines[:2] == ["[+]ping ok", "[+]log ok"]
+    assert lines[-1] == "healthz check passed"
+    assert "[+]etcd excluded: ok" in lines
+    assert api.call("GET", "/livez/poststarthook/crd-informer-synced").body == "ok"
     assert "no matches for" in api.call("GET", "/livez", verbose="", exclude="x").body
 
 
