@@ -55,8 +55,9 @@ OURS: Final = "clientgo"
 NAMESPACE: Final = "benchmark"
 TIMEOUT: Final = 120.0
 _WRITERS: Final = 2
+SAMPLE = 1.0
 _IDLE: Final = 0.02
-"""Seconds of processor time in a second, below which a process is idle."""
+"""A process is idle that takes less processor time than this in one sample, both in seconds."""
 _COUNTED: Final = re.compile(r"^apiserver_request_total\{(.*)\} (\S+)$", re.MULTILINE)
 _OF_CONTROLLER: Final = {
     ("deployments", "", "POST"): "Deployments created",
@@ -275,7 +276,7 @@ def _wait_until_idle(pid: int) -> None:
     spent = -1.0
     while (now := _cpu(pid)) - spent > _IDLE:
         spent = now
-        time.sleep(1.0)
+        time.sleep(SAMPLE)
 
 
 def _cpu(pid: int) -> float:

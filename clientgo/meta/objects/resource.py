@@ -48,7 +48,7 @@ def _fields_among(annotations: dict[str, Any]) -> dict[str, Any]:
 def _default(value: Any) -> Any:
     """A Struct that may be changed must not be shared as a default: each object gets its own."""
     if isinstance(value, Struct) and not type(value).__struct_config__.frozen:
-        return field(default_factory=lambda: copy.deepcopy(value))
+        return field(default_factory=lambda: copy_value(value))
     return value
 
 

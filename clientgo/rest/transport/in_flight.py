@@ -15,6 +15,7 @@ import contextlib
 import http.client
 import os
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -138,12 +139,33 @@ class _KeptResponse(Response):
             _current.request.response = self
 
 
+class _FewTimeouts:
+    """A socket that sets its timeout only if it changes.
+
+    urllib3 sets it several times for a request. Each is a system call in which another thread takes
+    the interpreter.
+    """
+
+    def settimeout(self, value: float | None) -> None:
+        if value != self.gettimeout():  # type: ignore[attr-defined]
+            super().settimeout(value)  # type: ignore[misc]
+
+
+class PlainSocket(_FewTimeouts, socket.socket):
+    """A socket without TLS."""
+
+
+class TLSSocket(_FewTimeouts, ssl.SSLSocket):
+    """A socket with TLS."""
+
+
 class _Abortable(HTTPConnection):
     response_class = _KeptResponse
 
     def __init__(self, host: str, *args: Any, **options: Any) -> None:
         super().__init__(host, *args, **options)
         self._given_host = host  # with the dot at its end, if it has one: then it is absolute
+        self._held: list[bytes] | None = None
 
     def _new_conn(self) -> socket.socket:
         """Connect, abortable from the first packet on; raises as urllib3's own method does."""
@@ -153,7 +175,7 @@ class _Abortable(HTTPConnection):
             raise NameResolutionError(self.host, self, error) from error
         for position, (family, kind, protocol, _, address) in enumerate(addresses, 1):
             try:
-                return self._connect_to(socket.socket(family, kind, protocol), address)
+                return self._connect_to(PlainSocket(family, kind, protocol), address)
             except OSError as error:
                 if position < len(addresses):
                     continue
@@ -175,10 +197,26 @@ class _Abortable(HTTPConnection):
             raise
         return sock
 
-    def request(self, *args: Any, **kwargs: Any) -> None:
+    def request(self, method: str, url: str, body: Any = None, *args: Any, **options: Any) -> None:
         if self.sock is not None and _current.request is not None:
             _current.request.attach(self.sock)
-        super().request(*args, **kwargs)
+        if not isinstance(body, bytes | None):
+            super().request(method, url, body, *args, **options)
+            return
+        # In one piece: http.client sends a body apart from its headers.
+        held: list[bytes] = []
+        self._held = held
+        try:
+            super().request(method, url, body, *args, **options)
+        finally:
+            self._held = None
+        super().send(b"".join(held))
+
+    def send(self, data: Any) -> None:
+        if self._held is None:
+            super().send(data)
+        else:
+            self._held.append(data)
 
 
 class AbortableHTTPConnection(_Abortable):

@@ -24,7 +24,7 @@ from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import Identity, basic_authorization
 from clientgo.rest.config.rest_config import RestConfig
 from clientgo.rest.config.tls import proxy_ssl_context, ssl_context
-from clientgo.rest.transport.in_flight import AbortableHTTPPool, AbortableHTTPSPool
+from clientgo.rest.transport.in_flight import AbortableHTTPPool, AbortableHTTPSPool, TLSSocket
 from clientgo.util.process import renew_in_child
 
 _log = logging.getLogger("clientgo.rest")
@@ -97,6 +97,7 @@ class Pools:
             return
         try:
             self._context = ssl_context(self._config.tls, identity)
+            self._context.sslsocket_class = TLSSocket
         except ConfigError as error:
             if self._key is None or key[:-1] != self._key[:-1]:
                 raise
