@@ -16,7 +16,7 @@ import socket
 import threading
 import zlib
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import urllib3
@@ -40,7 +40,7 @@ from clientgo.rest.errors import (
 from clientgo.rest.transport.body import Body
 from clientgo.rest.transport.chunked import MalformedChunkError
 from clientgo.rest.transport.exchange import Answer, Headers, RequestBody
-from clientgo.rest.transport.in_flight import InFlight, carrying
+from clientgo.rest.transport.in_flight import InFlight, PooledResponse, carrying
 from clientgo.rest.transport.pools import Pools
 from clientgo.rest.transport.upgraded import UpgradedConnection
 from clientgo.util.copies import uncopyable
@@ -64,18 +64,16 @@ class HTTPAnswer(Answer):
     operating system.
     """
 
-    __slots__ = ("_body", "_coding", "_in_flight", "_raw", "_response")
+    __slots__ = ("_body", "_coding", "_in_flight", "_response")
 
     def __init__(
-        self, method: str, url: str, response: urllib3.BaseHTTPResponse, in_flight: InFlight
+        self, method: str, url: str, response: PooledResponse, in_flight: InFlight
     ) -> None:
-        super().__init__(method, url, response.status, response.headers)
+        super().__init__(method, url, response.status, response.fields)
         self._response = response
         self._in_flight = in_flight
-        assert in_flight.response is not None
-        self._raw = in_flight.response
-        self._coding = response.headers.get("Content-Encoding", "").strip().lower()
-        self._body = Body(self._raw, gzip=self._coding in _GZIP)
+        self._coding = response.fields.get("Content-Encoding", "").strip().lower()
+        self._body = Body(response, gzip=self._coding in _GZIP)
 
     def read_pieces(self, timeout: float | None = None) -> list[bytes]:
         if self._coding not in _READABLE and not self._body.ended:
@@ -100,7 +98,7 @@ class HTTPAnswer(Answer):
     def upgraded(self) -> UpgradedConnection:
         if self.status != HTTPStatus.SWITCHING_PROTOCOLS:
             return super().upgraded()
-        return UpgradedConnection(self.method, self.url, self._in_flight)
+        return UpgradedConnection(self.method, self.url, self._in_flight, self._response)
 
     def abort(self) -> None:
         self._in_flight.abort()
@@ -108,13 +106,8 @@ class HTTPAnswer(Answer):
     def close(self) -> None:
         if not self._body.ended or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
             self._in_flight.abort()  # the close would wait for a read in another thread
-        if not self._in_flight.release():
-            return
-        if not self._in_flight.aborted:
-            self._raw.close()
-        else:
-            self._response.close()
-        self._response.release_conn()
+        if self._in_flight.release():
+            self._response.give_back(broken=self._in_flight.aborted)
 
 
 @uncopyable("it has connections to a server; make one in each process")
@@ -191,7 +184,7 @@ class HTTPTransport:
         in_flight = InFlight(stop)
         try:
             with carrying(in_flight):
-                response = pool.urlopen(
+                response: Any = pool.urlopen(
                     method,
                     url if self._config.proxy else url[self._origin_length :],
                     body=body,

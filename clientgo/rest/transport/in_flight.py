@@ -38,7 +38,6 @@ class InFlight:
         "_handle",
         "_lock",
         "_registration",
-        "response",
         "sock",
     )
 
@@ -46,8 +45,6 @@ class InFlight:
         self._lock = threading.Lock()
         self.sock: Any = None
         """The socket of the request, with TLS if there is."""
-        self.response: http.client.HTTPResponse | None = None
-        """What came last over the connection: it has the framing and the stream of the body."""
         self._handle: socket.socket | None = None
         self._aborted = False
         self._registration = call_when_set(stop, self.abort) if stop is not None else None
@@ -130,13 +127,26 @@ def carrying(request: InFlight) -> Iterator[None]:
         _current.request = None
 
 
-class _KeptResponse(Response):
-    """A response that its request can find: urllib3 keeps it to itself."""
+class PooledResponse(Response):
+    """A response that gives its connection back; urllib3's own would decode and read the body.
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        if _current.request is not None:
-            _current.request.response = self
+    The pool sets the first three attributes, and logs the others.
+    """
+
+    retries: Any = None
+    _connection: HTTPConnection | None = None
+    _pool: Any = None
+    version_string = "HTTP/1.1"
+    length_remaining: int | None = None
+
+    def give_back(self, *, broken: bool) -> None:
+        """Close the response, and its connection if that is ``broken``; else it is used again."""
+        connection, self._connection = self._connection, None
+        self.close()
+        if connection is not None:
+            if broken:
+                connection.close()
+            self._pool._put_conn(connection)
 
 
 class _FewTimeouts:
@@ -160,7 +170,7 @@ class TLSSocket(_FewTimeouts, ssl.SSLSocket):
 
 
 class _Abortable(HTTPConnection):
-    response_class = _KeptResponse
+    response_class = PooledResponse
 
     def __init__(self, host: str, *args: Any, **options: Any) -> None:
         super().__init__(host, *args, **options)
@@ -211,6 +221,10 @@ class _Abortable(HTTPConnection):
         finally:
             self._held = None
         super().send(b"".join(held))
+
+    def getresponse(self) -> Any:
+        self.sock.settimeout(self.timeout)
+        return http.client.HTTPConnection.getresponse(self)
 
     def send(self, data: Any) -> None:
         if self._held is None:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import http.client
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, cast
+
+from urllib3 import HTTPHeaderDict
 
 _LONGEST_HEAD: Final = 10 * 1024 * 1024
 _MOST_INTERIM_ANSWERS: Final = 1000
@@ -32,6 +34,12 @@ class Response(http.client.HTTPResponse):
     _read_status: Callable[[], tuple[str, int, str]]
     _check_close: Callable[[], bool]
 
+    @property
+    def fields(self) -> HTTPHeaderDict:
+        """The headers. `http.client`, which only gets single ones, declares another type."""
+        fields: Any = self.headers
+        return cast("HTTPHeaderDict", fields)
+
     def begin(self, **_: Any) -> None:
         version, status, reason = self._read_final_status()
         if not version.startswith("HTTP/1."):
@@ -39,7 +47,7 @@ class Response(http.client.HTTPResponse):
         self.version = 10 if version == "HTTP/1.0" else 11
         self.code = self.status = status
         self.reason = reason.strip()
-        self.headers = self.msg = _message(_read_headers(self.fp))
+        self.headers = self.msg = HTTPHeaderDict(_read_headers(self.fp))  # type: ignore[assignment]
         self.chunked = self._is_chunked()
         self.chunk_left = None
         self.will_close = self._check_close()
@@ -56,7 +64,7 @@ class Response(http.client.HTTPResponse):
         raise MalformedHeadError(f"more than {_MOST_INTERIM_ANSWERS} interim answers")
 
     def _is_chunked(self) -> bool:
-        coding = ", ".join(self.headers.get_all("transfer-encoding", ())).lower()
+        coding = ", ".join(self.fields.getlist("transfer-encoding")).lower()
         if coding != "chunked" and coding not in _NO_CODING:
             raise MalformedHeadError(f"unknown Transfer-Encoding {coding!r:.40}")
         return coding == "chunked"
@@ -66,7 +74,7 @@ class Response(http.client.HTTPResponse):
             return 0
         if self.chunked:
             return None
-        lengths = set(self.headers.get_all("content-length", ()))
+        lengths = set(self.fields.getlist("content-length"))
         if not lengths:
             return None
         length = lengths.pop()
@@ -102,10 +110,3 @@ def _text(line: bytes) -> str:
         return line.decode()
     except UnicodeDecodeError:
         return line.decode("latin-1")
-
-
-def _message(headers: list[tuple[str, str]]) -> http.client.HTTPMessage:
-    message = http.client.HTTPMessage()
-    for name, value in headers:
-        message.set_raw(name, value)
-    return message

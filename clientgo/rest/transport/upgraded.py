@@ -7,6 +7,7 @@ blocks, and an abort of the answer ends that too.
 
 from __future__ import annotations
 
+import http.client
 import ssl
 import threading
 from typing import Any
@@ -34,7 +35,9 @@ class UpgradedConnection:
     Its methods raise :class:`~clientgo.rest.errors.TransportError`.
     """
 
-    def __init__(self, method: str, url: str, in_flight: InFlight) -> None:
+    def __init__(
+        self, method: str, url: str, in_flight: InFlight, response: http.client.HTTPResponse
+    ) -> None:
         self._request = method, url
         self._in_flight = in_flight
         self._lock = threading.Lock()
@@ -47,7 +50,7 @@ class UpgradedConnection:
                 "use an http:// proxy",
             )
         self._sock.settimeout(0)
-        self._early = self._read_ahead()
+        self._early = _read_ahead(response)
 
     def receive(self) -> bytes | None:
         """Return what has arrived; None if nothing has, empty at the end of the connection."""
@@ -77,16 +80,15 @@ class UpgradedConnection:
         """Wait until something can be received or sent; return False after ``timeout`` seconds."""
         return wait_for_socket(self._sock, read, write, timeout)
 
-    def _read_ahead(self) -> bytes:
-        """Return what came along with the head of the answer."""
-        response = self._in_flight.response
-        assert response is not None
-        try:
-            return bytes(response.fp.peek())
-        except _NOT_NOW:
-            return b""
-
     def _error(self, error: Exception) -> TransportError:
         if self._in_flight.aborted:
             return RequestStoppedError(*self._request, "stopped while it was open")
         return transport_error(*self._request, error)
+
+
+def _read_ahead(response: http.client.HTTPResponse) -> bytes:
+    """Return what came along with the head of the answer."""
+    try:
+        return bytes(response.fp.peek())
+    except _NOT_NOW:
+        return b""
