@@ -81,6 +81,7 @@ class Client(ObjectWrites):
         self._lock = threading.Lock()
         renew_in_child(self, "_lock")
         self._rests: dict[GroupVersion, RestClient] = {}
+        self._resources: dict[type, ResourceClient[Any]] = {}
         self._limiter = shared_limiter_of(self.config)
         self.discovery = CachedDiscovery(DiscoveryClient(self.config, transport=self._transport))
         self.mapper = DiscoveringRESTMapper(self.discovery)
@@ -110,10 +111,15 @@ class Client(ObjectWrites):
         """
         if isinstance(kind, APIResource):
             return self._resource_client(kind, Codec(Unstructured, kind))
+        made = self._resources.get(kind)
+        if made is not None:
+            return made
         if is_model_class(kind):
             found = resource_of_model(kind, self.discovery)
             return self._resource_client(found, ModelCodec(kind, found))
-        return self._resource_client(resource_of(kind), Codec(kind))
+        made = self._resource_client(resource_of(kind), Codec(kind))
+        self._resources[kind] = made  # two threads may both make it; it does not change
+        return made
 
     def metadata(self, kind: type[Resource] | APIResource) -> ResourceClient[PartialObjectMetadata]:
         """The headers alone of the objects of one kind, at a fraction of the memory."""

@@ -181,7 +181,7 @@ class HTTPTransport:
         if read_timeout is not None:
             connect_timeout = min(connect_timeout, read_timeout)
         pool = self._pool_for(method, url, identity)
-        in_flight = InFlight(stop)
+        in_flight = InFlight(stop, read_timeout)
         try:
             with carrying(in_flight):
                 response: Any = pool.urlopen(

@@ -39,10 +39,13 @@ class InFlight:
         "_lock",
         "_registration",
         "sock",
+        "timeout",
     )
 
-    def __init__(self, stop: threading.Event | None = None) -> None:
+    def __init__(self, stop: threading.Event | None = None, timeout: float | None = None) -> None:
         self._lock = threading.Lock()
+        self.timeout = timeout
+        """How long each send and read on an open connection may block."""
         self.sock: Any = None
         """The socket of the request, with TLS if there is."""
         self._handle: socket.socket | None = None
@@ -210,6 +213,7 @@ class _Abortable(HTTPConnection):
     def request(self, method: str, url: str, body: Any = None, *args: Any, **options: Any) -> None:
         if self.sock is not None and _current.request is not None:
             _current.request.attach(self.sock)
+            self.timeout = _current.request.timeout  # that to connect has been kept
         if not isinstance(body, bytes | None):
             super().request(method, url, body, *args, **options)
             return
