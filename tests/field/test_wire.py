@@ -19,6 +19,7 @@ from clientgo.rest import (
     TLSSettings,
     client_certificate,
 )
+from clientgo.testing import FakeClock
 from clientgo.testing.scripted_server import answer, answer_json, send
 from clientgo.util.certificates import make_client_pair, make_serving_pair
 from tests.field.collection import open_watch
@@ -119,17 +120,21 @@ def test_a_certificate_that_is_half_replaced_changes_nothing_yet(tmp_path: Path)
     cert, key = tmp_path / "tls.crt", tmp_path / "tls.key"
     cert.write_bytes(pairs[0].certificate)
     key.write_bytes(pairs[0].private_key)
+    clock = FakeClock()
     with TLSServer(SERVER, tmp_path) as server:
         config = RestConfig(
             server=server.url,
             tls=TLSSettings(ca_data=AUTHORITY.certificate.decode()),
             credentials=client_certificate(str(cert), str(key)),
+            clock=clock,
         )
         client = RestClient(config, api_path="/api/v1")
         client.get().resource("foos").do()
         cert.write_bytes(pairs[1].certificate)
+        clock.step(1.0)
         client.get().resource("foos").do()
         key.write_bytes(pairs[1].private_key)
+        clock.step(1.0)
         client.get().resource("foos").do()
         client.close()
 

@@ -31,6 +31,7 @@ from clientgo.rest import (
     bearer_token,
     client_certificate,
 )
+from clientgo.testing import FakeClock
 from clientgo.testing.scripted_server import (
     ScriptedServer,
     answer,
@@ -366,7 +367,8 @@ def test_a_server_name_other_than_the_host_can_be_expected(secure_server):
         get(client_of(secure_server, tls=tls))
 
 
-def test_a_client_certificate_that_was_replaced_is_used_from_the_next_request_on(tmp_path):
+def test_a_client_certificate_that_was_replaced_is_used_after_a_second(tmp_path):
+    clock = FakeClock()
     shown: list[Any] = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(TLS / "server.crt", TLS / "server.key")
@@ -389,10 +391,12 @@ def test_a_client_certificate_that_was_replaced_is_used_from_the_next_request_on
             server,
             tls=TLSSettings(ca_file=str(TLS / "ca.crt")),
             credentials=client_certificate(*map(str, files)),
+            clock=clock,
         )
         get(client)
-        get(client)
         put("client-two", 2000.0)
+        get(client)
+        clock.step(1.0)
         get(client)
 
     assert shown == ["client-one", "client-one", "client-two"]

@@ -25,6 +25,7 @@ from clientgo.rest import (
 )
 from clientgo.rest.config.tls import ssl_context
 from clientgo.rest.errors import transport_error
+from clientgo.testing import FakeClock
 from clientgo.util.certificates import (
     KeyPair,
     make_authority,
@@ -389,8 +390,8 @@ def test_while_changed_files_are_bad_the_last_good_ones_are_used(serve, tmp_path
         key.write_bytes(private_key)
 
     put(ALICE.certificate, ALICE.private_key)
-    server = serve()
-    client = client_of(server, credentials=client_certificate(str(cert), str(key)))
+    server, clock = serve(), FakeClock()
+    client = client_of(server, credentials=client_certificate(str(cert), str(key)), clock=clock)
     get(client)
     for halfway in (
         (BOB.certificate, ALICE.private_key),
@@ -398,11 +399,14 @@ def test_while_changed_files_are_bad_the_last_good_ones_are_used(serve, tmp_path
         (b"", b""),
     ):
         put(*halfway)
-        get(client)
-        get(client)
+        for _ in range(2):
+            clock.step(1.0)
+            get(client)
     key.unlink()
+    clock.step(1.0)
     get(client)
     put(BOB.certificate, BOB.private_key)
+    clock.step(1.0)
     get(client)
 
     assert server.shown == ["alice"] * 8 + ["bob"]
@@ -426,24 +430,26 @@ def test_files_that_a_mounted_secret_replaces_are_read_again(serve, tmp_path):
     (tmp_path / "..data").symlink_to("one")
     for suffix in ("crt", "key"):
         (tmp_path / f"tls.{suffix}").symlink_to(f"..data/tls.{suffix}")
-    server = serve()
+    server, clock = serve(), FakeClock()
     files = [str(tmp_path / "tls.crt"), str(tmp_path / "tls.key")]
-    client = client_of(server, credentials=client_certificate(*files))
+    client = client_of(server, credentials=client_certificate(*files), clock=clock)
 
     get(client)
     (tmp_path / "..data_tmp").symlink_to("two")
     os.replace(tmp_path / "..data_tmp", tmp_path / "..data")
+    clock.step(1.0)
     get(client)
 
     assert server.shown == ["alice", "bob"]
 
 
-def test_an_authority_that_was_replaced_counts_from_the_next_request_on(serve, tmp_path):
-    ca = tmp_path / "ca.crt"
+def test_an_authority_that_was_replaced_counts_after_a_second(serve, tmp_path):
+    ca, clock = tmp_path / "ca.crt", FakeClock()
     ca.write_bytes(OTHER.certificate)
-    client = client_of(serve(), TLSSettings(ca_file=str(ca)))
+    client = client_of(serve(), TLSSettings(ca_file=str(ca)), clock=clock)
     assert "not trusted" in problem_of(client)
 
     ca.write_bytes(AUTHORITY.certificate + b"\n")
+    clock.step(1.0)
 
     assert get(client)

@@ -1,8 +1,8 @@
 """Connections to one API server: pooled, kept alive, secured, and closed on request.
 
 Promises: idle connections are used again; TCP keep-alive finds a dead peer within a minute;
-credentials and certificate files are read for every request, so they may rotate; each failure is
-a :class:`~clientgo.rest.errors.TransportError`.
+credentials are asked for at every request and certificate files looked at every second, so they may
+rotate; each failure is a :class:`~clientgo.rest.errors.TransportError`.
 
 Does not retry, throttle or interpret responses, nor follow redirects: API servers send none.
 HTTP/1.1 only. Each watch has its own connection, so one slow reader does not delay another.
@@ -106,8 +106,7 @@ class HTTPAnswer(Answer):
     def close(self) -> None:
         if not self._body.ended or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
             self._in_flight.abort()  # the close would wait for a read in another thread
-        if self._in_flight.release():
-            self._response.give_back(broken=self._in_flight.aborted)
+        self._response.end(self._in_flight)
 
 
 @uncopyable("it has connections to a server; make one in each process")

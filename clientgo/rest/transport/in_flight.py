@@ -6,7 +6,8 @@ connecting, the TLS handshake, sending, waiting, reading. The connection is not 
 Does not interrupt the resolution of a host name: the C library does not allow it.
 
 Go cancels a request through its context. Here a request holds a duplicate of its socket's
-descriptor: the socket object may be wrapped for TLS, replaced or closed in the meantime.
+descriptor: the socket object may be wrapped for TLS, replaced or closed in the meantime. Between
+requests the connection keeps the duplicate.
 """
 
 from __future__ import annotations
@@ -64,9 +65,13 @@ class InFlight:
             if self._handle is not None:
                 _shut_down(self._handle)
 
-    def attach(self, sock: Any) -> None:
-        """Set the socket of the request; shut it down if the request was aborted already."""
-        handle = socket.socket(fileno=os.dup(sock.fileno()))
+    def attach(self, sock: Any, handle: socket.socket | None = None) -> None:
+        """Set the socket of the request; shut it down if the request was aborted already.
+
+        ``handle`` is a duplicate of it that the request may keep until its release.
+        """
+        if handle is None:
+            handle = socket.socket(fileno=os.dup(sock.fileno()))
         with self._lock:
             self._close_handle_locked()
             self.sock = sock
@@ -79,13 +84,20 @@ class InFlight:
         if self.sock is not None:
             self.sock.settimeout(seconds)
 
-    def release(self) -> bool:
-        """The request is over, an abort touches nothing any more; whether this call ended it."""
+    def release(self, connection: _Abortable | None = None) -> bool:
+        """The request is over, an abort touches nothing any more; whether this call ended it.
+
+        ``connection`` gets the duplicate of its socket back, for its next request.
+        """
         if self._registration is not None:
             self._registration.cancel()
         with self._lock:
             self.sock = None
-            return self._close_handle_locked()
+            if self._handle is None or self._aborted or connection is None:
+                return self._close_handle_locked()
+            connection.keep(self._handle)
+            self._handle = None
+            return True
 
     def _leave_to_parent(self) -> None:
         """In a forked child: close its descriptors, so that the parent's close ends the connection.
@@ -137,22 +149,24 @@ class PooledResponse(Response):
     """
 
     retries: Any = None
-    _connection: HTTPConnection | None = None
+    _connection: _Abortable | None = None
     _pool: Any = None
     version_string = "HTTP/1.1"
     length_remaining: int | None = None
 
-    def give_back(self, *, broken: bool) -> None:
-        """Close the response, and its connection if that is ``broken``; else it is used again."""
-        connection, self._connection = self._connection, None
+    def end(self, request: InFlight) -> None:
+        """Release the request, close the response, and give the connection back. Idempotent."""
+        if not request.release(self._connection):
+            return
         self.close()
+        connection, self._connection = self._connection, None
         if connection is not None:
-            if broken:
+            if request.aborted:
                 connection.close()
             self._pool._put_conn(connection)
 
 
-class _FewTimeouts:
+class FewTimeouts:
     """A socket that sets its timeout only if it changes.
 
     urllib3 sets it several times for a request. Each is a system call in which another thread takes
@@ -164,11 +178,11 @@ class _FewTimeouts:
             super().settimeout(value)  # type: ignore[misc]
 
 
-class PlainSocket(_FewTimeouts, socket.socket):
+class PlainSocket(FewTimeouts, socket.socket):
     """A socket without TLS."""
 
 
-class TLSSocket(_FewTimeouts, ssl.SSLSocket):
+class TLSSocket(FewTimeouts, ssl.SSLSocket):
     """A socket with TLS."""
 
 
@@ -179,6 +193,20 @@ class _Abortable(HTTPConnection):
         super().__init__(host, *args, **options)
         self._given_host = host  # with the dot at its end, if it has one: then it is absolute
         self._held: list[bytes] | None = None
+        self._handle: socket.socket | None = None
+
+    def keep(self, handle: socket.socket) -> None:
+        """Keep a duplicate of the socket until the next request."""
+        if self.sock is None:  # the response had the socket to itself
+            handle.close()
+        else:
+            self._handle = handle
+
+    def close(self) -> None:
+        super().close()
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
 
     def _new_conn(self) -> socket.socket:
         """Connect, abortable from the first packet on; raises as urllib3's own method does."""
@@ -212,7 +240,8 @@ class _Abortable(HTTPConnection):
 
     def request(self, method: str, url: str, body: Any = None, *args: Any, **options: Any) -> None:
         if self.sock is not None and _current.request is not None:
-            _current.request.attach(self.sock)
+            handle, self._handle = self._handle, None
+            _current.request.attach(self.sock, handle)
             self.timeout = _current.request.timeout  # that to connect has been kept
         if not isinstance(body, bytes | None):
             super().request(method, url, body, *args, **options)

@@ -1,8 +1,8 @@
 """The connections of a transport: pools of urllib3, for one identity at a time.
 
-Promises that idle connections are used again, and that a change of the identity, or of a file with
-a certificate or key, holds from the next request on. While changed files cannot be used, as when
-they are half written, the last good ones stay in use.
+Promises that idle connections are used again, that a change of the identity holds from the next
+request on, and that of a file with a certificate or key after a second. While changed files cannot
+be used, as when they are half written, the last good ones stay in use.
 
 client-go looks at files once a minute and closes all connections when they changed.
 """
@@ -28,6 +28,9 @@ from clientgo.rest.transport.in_flight import AbortableHTTPPool, AbortableHTTPSP
 from clientgo.util.process import renew_in_child
 
 _log = logging.getLogger("clientgo.rest")
+
+_FILES_HOLD: Final = 1.0
+"""Seconds until files are looked at again: that costs more than anything else done for a pool."""
 
 _KEEP_ALIVE_AFTER: Final = 30
 _KEEP_ALIVE_INTERVAL: Final = 5
@@ -58,6 +61,8 @@ class Pools:
         self._context: ssl.SSLContext | None = None
         self._key: _Key | None = None
         self._refused: _Key | None = None
+        self._identity: Identity | None = None
+        self._look_again_at = 0.0
         renew_in_child(self, "_lock", renew=Pools.close)
 
     def pool_for(self, identity: Identity) -> urllib3.HTTPConnectionPool | urllib3.PoolManager:
@@ -88,7 +93,13 @@ class Pools:
                     pool.close()
 
     def _renew_locked(self, identity: Identity) -> None:
-        """Make a new context if the last one is of something else."""
+        """Make a new context if the last one is of something else; look at files once a second."""
+        now = self._config.clock.monotonic()
+        if identity is not self._identity or now >= self._look_again_at:
+            self._look_locked(identity)
+            self._identity, self._look_again_at = identity, now + _FILES_HOLD
+
+    def _look_locked(self, identity: Identity) -> None:
         files = (identity.cert_file, identity.key_file, self._config.tls.ca_file)
         key = _Key(
             identity.cert_data, identity.key_data, files, tuple(_version(file) for file in files)
