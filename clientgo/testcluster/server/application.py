@@ -39,6 +39,7 @@ from clientgo.testcluster.server.http.messages import (
 )
 from clientgo.testcluster.server.http.negotiation import plain_type
 from clientgo.testcluster.server.requests.attributes import attributes_of
+from clientgo.testcluster.server.requests.options import check_timeout
 from clientgo.testcluster.server.requests.routing import answer_resource_request
 from clientgo.testcluster.server.resources.errors import (
     FailedRequestError,
@@ -114,6 +115,7 @@ class Application:
             await answer.send(send, receive)
 
     async def _admit(self, request: Request, headers: Headers) -> AnyResponse:
+        check_timeout(request)
         if request.path not in HEALTH_PATHS or "authorization" in request.headers:
             request.user = self._authenticate(request)
             if "impersonate-" in "".join(request.headers):

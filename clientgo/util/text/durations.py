@@ -20,8 +20,9 @@ _GO_UNITS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_GO_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_GO_DURATION = re.compile(rf"([-+]?)(0|(?:{_GO_PART.pattern})+)", re.ASCII)
+_GO_PART = re.compile(r"(\d*)\.?(\d*)([^.\d]*)", re.ASCII)
+_LONGEST_NUMBER = 19
+"""Digits of 2**63 nanoseconds; those of a fraction that are further behind are ignored."""
 _WORDY_PART = re.compile(r"(\d+)\s*([A-Za-zµ]+)", re.ASCII)
 _DAY = 24 * _GO_UNITS["h"]
 # Short names, which must match completely, and the beginning of long ones ("minute", "minutes").
@@ -41,16 +42,37 @@ def parse_go_duration(text: str) -> int:
     """Return a duration such as ``-1h2.5s`` in nanoseconds.
 
     Raises:
-        ValueError: it is not a duration, or longer than 292 years.
+        ValueError: it is not a duration, or longer than 292 years; with the message of Go's
+            ``time.ParseDuration``.
     """
-    match = _GO_DURATION.fullmatch(text)
-    if match is None:
-        raise ValueError(f"time: invalid duration {text!r}")
-    total = sum(Fraction(amount) * _GO_UNITS[unit] for amount, unit in _GO_PART.findall(match[2]))
-    nanoseconds = int(total)
-    if nanoseconds >= 2**63:
-        raise ValueError(f"time: invalid duration {text!r}")
-    return -nanoseconds if match[1] == "-" else nanoseconds
+    unsigned = text[1:] if text.startswith(("-", "+")) else text
+    if unsigned == "0":
+        return 0
+    total, at = Fraction(), 0
+    while at < len(unsigned) or not unsigned:
+        part = _GO_PART.match(unsigned, at)
+        whole, fraction, unit = part.groups() if part else ("", "", "")
+        if part is None or not (whole or fraction):
+            raise ValueError(f"time: invalid duration {_quote_bytes(text)}")
+        if not unit:
+            raise ValueError(f"time: missing unit in duration {_quote_bytes(text)}")
+        if unit not in _GO_UNITS:
+            unknown = f"unknown unit {_quote_bytes(unit)}"
+            raise ValueError(f"time: {unknown} in duration {_quote_bytes(text)}")
+        whole = whole.lstrip("0")
+        if len(whole) <= _LONGEST_NUMBER:
+            number = Fraction(f"{whole or 0}.{fraction[:_LONGEST_NUMBER] or 0}")
+            total += number * _GO_UNITS[unit]
+        if len(whole) > _LONGEST_NUMBER or total >= 2**63:
+            raise ValueError(f"time: invalid duration {_quote_bytes(text)}")
+        at = part.end()
+    return -int(total) if text.startswith("-") else int(total)
+
+
+def _quote_bytes(text: str) -> str:
+    """Return a text in quotes as package time does: what is not ASCII as its bytes."""
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"').encode(errors="surrogateescape")
+    return '"' + "".join(chr(c) if 0x20 <= c < 0x80 else f"\\x{c:02x}" for c in quoted) + '"'
 
 
 def parse_duration(text: str) -> int:

@@ -18,7 +18,6 @@ from clientgo.testcluster.server.http.messages import (
 from clientgo.testcluster.server.http.negotiation import Form, negotiate, parse_included
 from clientgo.testcluster.server.objects.state import State
 from clientgo.testcluster.server.objects.writer import ObjectWriter
-from clientgo.testcluster.server.requests.options import check_timeout
 from clientgo.testcluster.server.requests.patching import check_patch_type
 from clientgo.testcluster.server.requests.request_info import RequestInfo, parse_path
 from clientgo.testcluster.server.requests.reviews import ANSWERED
@@ -66,8 +65,6 @@ async def answer_resource_request(
             return page_not_found()
         raise resource_not_found()
     verb = _choose_verb(request, resource, info)
-    if verb is not watch:
-        check_timeout(request)
     representation = negotiate(
         request.headers.get("accept", ""),
         streaming=verb is watch,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from clientgo.testcluster.server import EmbeddedAPIServer
 from tests.testcluster.server.http_api import (
     CONFIGMAPS,
     MERGE_PATCH,
@@ -131,6 +132,28 @@ def test_the_old_watch_path_watches(api: Api) -> None:
 def test_a_timeout_is_a_duration(api: Api, timeout: str, status: int) -> None:
     assert api.call("GET", CONFIGMAPS, timeout=timeout).status == status
     assert api.call("GET", CONFIGMAPS, watch="1", timeoutSeconds="1", timeout=timeout).status == 200
+
+
+@pytest.mark.parametrize("path", ["/version", "/healthz", "/apis", "/nowhere"])
+def test_a_bad_timeout_is_refused_whatever_the_path_is(api: Api, path: str) -> None:
+    answer = api.call("GET", path, timeout="3x")
+
+    assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
+    assert answer.body["message"] == (
+        'invalid timeout specified in the request URL - time: unknown unit "x" in duration "3x"'
+    )
+
+
+def test_a_bad_timeout_is_refused_before_credentials_are_checked() -> None:
+    with EmbeddedAPIServer(token="right") as server:
+        assert Api(server.url).call("GET", CONFIGMAPS, timeout="x").status == 400
+        assert Api(server.url).call("GET", CONFIGMAPS, timeout="1s").status == 401
+
+
+def test_what_takes_long_has_no_timeout(api: Api) -> None:
+    for path in ("log", "exec", "attach", "portforward", "proxy"):
+        pod = f"/api/v1/namespaces/default/pods/a/{path}"
+        assert api.call("GET", pod, timeout="x").status != 400, path
 
 
 def test_a_long_timeout_is_read_quickly(api: Api) -> None:
