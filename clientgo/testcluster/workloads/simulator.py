@@ -35,7 +35,10 @@ from clientgo.testcluster.workloads.controllers.daemon_sets import DaemonSets
 from clientgo.testcluster.workloads.controllers.deployments import Deployments
 from clientgo.testcluster.workloads.controllers.jobs import Jobs
 from clientgo.testcluster.workloads.controllers.owner import OWNER, owner_uid
-from clientgo.testcluster.workloads.controllers.replica_sets import ReplicaSets
+from clientgo.testcluster.workloads.controllers.replica_sets import (
+    ReplicaSets,
+    ReplicationControllers,
+)
 from clientgo.testcluster.workloads.controllers.stateful_sets import StatefulSets
 from clientgo.testcluster.workloads.pods.kubelet import Kubelet, PodAddresses
 from clientgo.testcluster.workloads.pods.lifecycle import Lifecycle
@@ -167,6 +170,7 @@ def reconcilers(
         Scheduler(rules, randomness),
         Kubelet(Lifecycle(rules, randomness), PodAddresses()),
         ReplicaSets(randomness),
+        ReplicationControllers(randomness),
         Deployments(randomness),
         StatefulSets(randomness),
         DaemonSets(randomness),

@@ -6,7 +6,7 @@ from typing import Any
 
 from clientgo.api.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from clientgo.api.batch_v1 import CronJob, Job
-from clientgo.api.core_v1 import Container, Pod, PodSpec
+from clientgo.api.core_v1 import Container, Pod, PodSpec, ReplicationController
 from clientgo.meta import Codec, ObjectMeta, encode
 
 
@@ -48,6 +48,14 @@ def daemon_set(name: str = "agent", **spec: Any) -> DaemonSet:
 
 def replica_set(name: str = "rs", **spec: Any) -> ReplicaSet:
     return workload(ReplicaSet, name, **spec)  # type: ignore[no-any-return]
+
+
+def replication_controller(name: str = "rc", **spec: Any) -> ReplicationController:
+    plain = {
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"selector": {"app": name}, "template": template(app=name), **spec},
+    }
+    return made(ReplicationController, plain)  # type: ignore[no-any-return]
 
 
 def job(name: str = "sum", restart: str = "Never", **spec: Any) -> Job:

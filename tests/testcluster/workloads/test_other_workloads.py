@@ -1,4 +1,4 @@
-"""StatefulSets, DaemonSets, Jobs, CronJobs."""
+"""ReplicationControllers, StatefulSets, DaemonSets, Jobs, CronJobs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,26 @@ import pytest
 
 from clientgo.api.apps_v1 import ControllerRevision, DaemonSet, StatefulSet
 from clientgo.api.batch_v1 import CronJob, Job
-from clientgo.api.core_v1 import Namespace, Node, PersistentVolumeClaim, Pod
+from clientgo.api.core_v1 import (
+    Namespace,
+    Node,
+    PersistentVolumeClaim,
+    Pod,
+    ReplicationController,
+    ResourceQuota,
+    ResourceQuotaSpec,
+)
+from clientgo.meta import ObjectMeta
 from clientgo.testcluster.workloads import Rule
 from clientgo.testcluster.workloads.conditions import find_condition, is_true
 from clientgo.testcluster.workloads.pods.stages import Exit, Ready, Terminate
-from tests.testcluster.workloads.objects import cron_job, daemon_set, job, stateful_set
+from tests.testcluster.workloads.objects import (
+    cron_job,
+    daemon_set,
+    job,
+    replication_controller,
+    stateful_set,
+)
 from tests.testcluster.workloads.still_cluster import StillCluster
 
 NewCluster = Callable[..., StillCluster]
@@ -30,6 +45,46 @@ def names(cluster: StillCluster) -> list[str]:
 
 def images(cluster: StillCluster) -> list[str | None]:
     return [pod.spec.containers[0].image for pod in cluster.pods()]
+
+
+# ReplicationControllers
+
+
+def test_a_replication_controller_keeps_its_pods(cluster: StillCluster) -> None:
+    cluster.create(replication_controller(replicas=2))
+    cluster.step(2)
+
+    status = cluster.get(ReplicationController, "rc").status
+    assert (status.replicas, status.ready_replicas, status.available_replicas) == (2, 2, 2)
+    assert all(name.startswith("rc-") for name in names(cluster))
+    assert cluster.settle() == 0
+
+    cluster.patch(Pod, names(cluster)[0], {"metadata": {"labels": {"app": "other"}}})
+    cluster.step(2)
+
+    assert len(cluster.pods(app="rc")) == 2
+    [released] = cluster.pods(app="other")
+    assert not released.metadata.owner_references
+
+    cluster.patch(ReplicationController, "rc", {"spec": {"replicas": 0}})
+    cluster.step(40)
+
+    assert cluster.pods() == [released]
+    assert cluster.get(ReplicationController, "rc").status.replicas == 0
+
+
+def test_pods_of_a_replication_controller_that_are_refused_are_in_its_status(
+    cluster: StillCluster,
+) -> None:
+    quota = ResourceQuota(
+        metadata=ObjectMeta(name="small", namespace="default"),
+        spec=ResourceQuotaSpec(hard={"pods": "1"}),
+    )
+    cluster.create(quota, replication_controller(replicas=2))
+    cluster.step(2)
+
+    status = cluster.get(ReplicationController, "rc").status
+    assert (status.replicas, is_true(status.conditions, "ReplicaFailure")) == (1, True)
 
 
 # StatefulSets

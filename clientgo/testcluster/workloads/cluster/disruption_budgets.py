@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from clientgo.api.apps_v1 import ReplicaSet, StatefulSet
-from clientgo.api.core_v1 import Pod
+from clientgo.api.core_v1 import Pod, ReplicationController
 from clientgo.api.meta_v1 import Condition
 from clientgo.api.policy_v1 import PodDisruptionBudget
 from clientgo.meta import ObjectName, get_controller_of, selector_from_object, to_plain
@@ -25,7 +25,9 @@ from clientgo.testcluster.workloads.controllers.owner import MODERATE, wanted_re
 from clientgo.testcluster.workloads.controllers.pod_facts import FINISHED, is_ready
 from clientgo.testcluster.workloads.controllers.rollout import share
 
-_SCALED: Final[dict[str, type[Any]]] = {"ReplicaSet": ReplicaSet, "StatefulSet": StatefulSet}
+_SCALED: Final[dict[str, type[Any]]] = {
+    kind.__name__: kind for kind in (ReplicaSet, ReplicationController, StatefulSet)
+}
 
 _DISRUPTION: Final = 120.0
 """Seconds in which an evicted pod has to begin to end; after that it counts again."""
@@ -45,7 +47,7 @@ def _selects(budget: PodDisruptionBudget, pod: Pod) -> bool:
 @controller(
     PodDisruptionBudget,
     sources=[watch(Pod, mapper=_budgets)],
-    reads=[ReplicaSet, StatefulSet],
+    reads=[ReplicaSet, ReplicationController, StatefulSet],
     name="disruptionbudgets",
     default_filter=False,
     rate_limit=MODERATE,

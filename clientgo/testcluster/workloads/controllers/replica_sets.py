@@ -1,18 +1,23 @@
-"""ReplicaSets: as many pods as wanted, it does not matter which.
+"""ReplicaSets and ReplicationControllers: as many pods as wanted, it does not matter which.
 
-Upstream: ``pkg/controller/replicaset``.
+Upstream: ``pkg/controller/replicaset`` and ``pkg/controller/replication``.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from clientgo.api.apps_v1 import ReplicaSet, ReplicaSetCondition
-from clientgo.api.core_v1 import Pod
-from clientgo.meta import selector_from_object, to_plain
+from clientgo.api.core_v1 import (
+    Pod,
+    PodTemplateSpec,
+    ReplicationController,
+    ReplicationControllerCondition,
+)
+from clientgo.meta import Selector, selector_from_labels, selector_from_object, to_plain
 from clientgo.meta.timestamps import format_time
 from clientgo.operator import Context, controller
 from clientgo.testcluster.workloads.conditions import (
@@ -37,12 +42,20 @@ REPLICA_FAILURE: Final = "ReplicaFailure"
 """The condition of a ReplicaSet whose pods are refused."""
 
 
-@controller(ReplicaSet, owns=[Pod], name="replicasets", rate_limit=MODERATE)
-class ReplicaSets(Owner[ReplicaSet]):
+R = TypeVar("R", ReplicaSet, ReplicationController)
+
+
+class _Replicas(Owner[R]):
     """Creates pods that are missing, deletes those that are too many."""
 
-    def plan(self, ctx: Context[ReplicaSet], obj: ReplicaSet, owned: list[Pod]) -> Plan:
-        selector = selector_from_object(to_plain(obj)["spec"]["selector"])
+    condition: ClassVar[type[ReplicaSetCondition | ReplicationControllerCondition]]
+
+    def selector_of(self, obj: R) -> Selector:
+        """Return what selects the pods of an object."""
+        raise NotImplementedError
+
+    def plan(self, ctx: Context[R], obj: R, owned: list[Pod]) -> Plan:
+        selector = self.selector_of(obj)
         strays = [pod for pod in owned if not selector.matches(pod.metadata.labels)]
         if strays:  # a user has changed their labels, to look at them
             return Plan(changes=[(pod, _without_owner(pod, obj)) for pod in strays])
@@ -52,7 +65,8 @@ class ReplicaSets(Owner[ReplicaSet]):
         if missing > 0:
             taken = {pod.metadata.name for pod in owned}
             names = [self.randomness.name(obj.metadata.name, taken) for _ in range(missing)]
-            plan.create = [new_pod(obj, obj.spec.template, name) for name in names]
+            template = obj.spec.template or PodTemplateSpec()
+            plan.create = [new_pod(obj, template, name) for name in names]
         elif missing < 0:
             plan.delete = sorted(active, key=deletion_cost)[:-missing]
         found = Availability(active, obj.spec.min_ready_seconds, ctx.clock.time())
@@ -68,8 +82,8 @@ class ReplicaSets(Owner[ReplicaSet]):
         )
         return plan
 
-    def note_refusal(self, obj: ReplicaSet, plan: Plan, message: str, now: float) -> None:
-        failure = ReplicaSetCondition(
+    def note_refusal(self, obj: R, plan: Plan, message: str, now: float) -> None:
+        failure = self.condition(
             type=REPLICA_FAILURE,
             status="True",
             reason="FailedCreate",
@@ -82,6 +96,26 @@ class ReplicaSets(Owner[ReplicaSet]):
         plan.status = replace(plan.status, conditions=conditions)
 
 
-def _without_owner(pod: Pod, obj: ReplicaSet) -> dict[str, Any]:
+@controller(ReplicaSet, owns=[Pod], name="replicasets", rate_limit=MODERATE)
+class ReplicaSets(_Replicas[ReplicaSet]):
+    """Keeps the pods of ReplicaSets."""
+
+    condition = ReplicaSetCondition
+
+    def selector_of(self, obj: ReplicaSet) -> Selector:
+        return selector_from_object(to_plain(obj)["spec"]["selector"])
+
+
+@controller(ReplicationController, owns=[Pod], name="replicationcontrollers", rate_limit=MODERATE)
+class ReplicationControllers(_Replicas[ReplicationController]):
+    """Keeps the pods of ReplicationControllers."""
+
+    condition = ReplicationControllerCondition
+
+    def selector_of(self, obj: ReplicationController) -> Selector:
+        return selector_from_labels(obj.spec.selector or {})
+
+
+def _without_owner(pod: Pod, obj: Any) -> dict[str, Any]:
     kept = [each for each in pod.metadata.owner_references if each.uid != obj.metadata.uid]
     return {"metadata": {"ownerReferences": msgspec.to_builtins(kept) or None}}
