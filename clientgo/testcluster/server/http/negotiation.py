@@ -1,7 +1,7 @@
 """The representation of a response, chosen by the Accept header.
 
 Promises the choices of a real API server: JSON or YAML; the object, a Table, or its metadata only.
-A response is in protobuf if the client does not accept JSON: Go clients that ask for protobuf do.
+An object is in protobuf if the client does not accept JSON: Go clients that ask for protobuf do.
 
 Upstream: apiserver ``endpoints/handlers/negotiation`` and the goautoneg package.
 """
@@ -152,7 +152,8 @@ def negotiate(
             continue
         version = f"{_META_GROUP}/{wanted.parameter('v') or 'v1'}"
         found = Representation(form, media_type, version=version)
-        if media_type == _JSON or (chosen is None and not found.is_protobuf):
+        is_encoded_anyway = form in (Form.METADATA, Form.METADATA_LIST)
+        if media_type == _JSON or (chosen is None and (is_encoded_anyway or not found.is_protobuf)):
             return found
         chosen = chosen or found
     if chosen is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import urllib3
 
 from tests.testcluster.server.http_api import CONFIGMAPS, WIDGETS, Answer, Api, configmap, widget
 
@@ -116,3 +117,25 @@ def test_failures_and_statuses_have_the_media_type_that_is_accepted(api: Api) ->
     assert "reason: NotFound" in missing.body
     assert "status: Success" in deleted.body
     assert (table.status, table.body["kind"]) == (404, "Status")
+
+
+def test_metadata_is_in_protobuf_if_the_client_prefers_that(api: Api) -> None:
+    """As Go's metadata client does, which compares objects of lists with single ones."""
+    api.create(CONFIGMAPS, configmap("a"))
+    for path, form in (
+        (CONFIGMAPS, "PartialObjectMetadataList"),
+        (f"{CONFIGMAPS}/a", "PartialObjectMetadata"),
+    ):
+        asked = f"as={form};g=meta.k8s.io;v=v1"
+        types = [f"application/vnd.kubernetes.protobuf;{asked}", f"application/json;{asked}"]
+        answers = [
+            urllib3.request("GET", api.url + path, headers={"Accept": ",".join(order)})
+            for order in (types, types[::-1])
+        ]
+
+        assert [answer.headers["content-type"] for answer in answers] == [
+            "application/vnd.kubernetes.protobuf",
+            "application/json",
+        ]
+        assert answers[0].data.startswith(b"k8s\0")
+        assert form.encode() in answers[0].data
