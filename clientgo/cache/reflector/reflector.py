@@ -12,6 +12,7 @@ have gone back is listed again.
 from __future__ import annotations
 
 import logging
+import math
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -123,6 +124,9 @@ LONGEST_SILENCE: Final = SHORTEST_WATCH_TIMEOUT
 """Seconds without an event or a bookmark after which a watch is not resumed unchecked. A server
 that keeps up sends a bookmark every minute."""
 
+QUICK_RESTART: Final = 10.0
+"""Seconds in which a server that is down restarts, but is not replaced by another."""
+
 WatchErrorHandler = Callable[[Exception], None]
 """Called for every failure of a list, a watch or the store, in the reflector's thread, before it
 pauses. Must be quick."""
@@ -182,8 +186,8 @@ class Reflector:
         self._stored = stored
         self._delays = options.delays or _default_delays(clock)
         self._may_start_over = options.delays is None
-        self._was_down = False
-        """The last pause was for a server that refused connections."""
+        self._down_since: float | None = None
+        """When the server began to refuse connections, if the last pause was for that."""
         self._watch_timeout = int(max(options.min_watch_timeout, SHORTEST_WATCH_TIMEOUT))
         self._error_log = ErrorLog(name)
         self._on_error = on_error or self._error_log.failed
@@ -378,7 +382,7 @@ class Reflector:
         return Failed(error, self._clock.monotonic())
 
     def _check_server(self, state: OpenWatch, stop: threading.Event) -> None:
-        """Ask a server that was silent for its version, before a watch is resumed.
+        """Ask a server that was silent, or down, for its version, before a watch is resumed.
 
         A server that was restored from a backup, or replaced by an empty one, accepts a watch from
         a version that it does not have yet, and sends no event up to that version
@@ -420,11 +424,18 @@ class Reflector:
         return Closed(ended_at)
 
     def _pause(self, state: Backoff | Relist, stop: threading.Event) -> Event:
-        if self._was_down and self._may_start_over and isinstance(state, Relist) and state.expected:
+        now = self._clock.monotonic()
+        is_back = self._down_since is not None and isinstance(state, Relist) and state.expected
+        if is_back and self._may_start_over:
             # A server that has restarted knows no version of before: the watch expires. The pauses
             # of the outage have spread the clients already, and the cache is old.
             self._delays = _default_delays(self._clock)
-        self._was_down = isinstance(state, Backoff) and is_connection_refused(state.error)
+        if not (isinstance(state, Backoff) and is_connection_refused(state.error)):
+            self._down_since = None
+        elif self._down_since is None:
+            self._down_since = now
+        elif now - self._down_since >= QUICK_RESTART:
+            self._news_at = -math.inf  # another server, or another etcd, may come up
         delay = max(self._delays.step(), retry_after(state.error))
         _log.debug("%s: continuing in %.1f s after: %s", self.name, delay, state.error)
         self._clock.sleep(delay, stop)

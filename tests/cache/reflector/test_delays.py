@@ -69,12 +69,15 @@ class TimedSource(FakeSource):
         super().__init__([foo("a")], supports_watch_list=False)
         self.asked = Notes()
         self._clock = clock
+        self._refusals = 0
 
     def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Foo]:
+        self._refuse()
         self.asked(self._clock.monotonic())
         return super().list(options, stop)
 
     def watch(self, options: ListOptions, stop: threading.Event) -> FakeStream:
+        self._refuse()
         stream = super().watch(options, stop)
         self.asked(self._clock.monotonic())
         return stream
@@ -82,8 +85,13 @@ class TimedSource(FakeSource):
     def be_down(self, requests: int) -> None:
         """End the open watch, and refuse that many to follow."""
         self._clock.step(2.0)  # a watch that ends sooner is an error of its own
-        self.fail("watch", *[ConnectionRefusedError()] * requests)
+        self._refusals = requests
         self.close_watches()
+
+    def _refuse(self) -> None:
+        if self._refusals:
+            self._refusals -= 1
+            raise ConnectionRefusedError
 
     def expire(self, requests: int) -> float:
         """End the open watch with 410; return the seconds until that many requests are there."""
@@ -101,10 +109,10 @@ def test_a_watch_that_expires_after_an_outage_is_followed_by_a_short_pause() -> 
     with running(subject):
         source.asked.wait_for_count(2)  # a list and a watch
         source.be_down(9)
-        source.asked.wait_for_count(3)  # a watch, after nine pauses
-        after_outage = source.expire(4)
-        source.asked.wait_for_count(5)
-        second = source.expire(6)
+        source.asked.wait_for_count(4)  # the version and a watch, after nine pauses
+        after_outage = source.expire(5)
+        source.asked.wait_for_count(6)
+        second = source.expire(7)
 
     assert 0.8 <= after_outage <= 1.6
     assert 1.6 <= second <= 3.2

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clientgo.cache import ListWatch, Reflector, new_namespace_keyed_reflector
-from clientgo.cache.reflector.reflector import LONGEST_SILENCE
+from clientgo.cache.reflector.reflector import LONGEST_SILENCE, QUICK_RESTART
 from clientgo.cache.reflector.timers import DEADLINE
 from clientgo.meta import (
     ForbiddenError,
@@ -411,11 +411,15 @@ class _Replaceable:
     def __init__(self, server: FakeSource) -> None:
         self.server = server
         self.opened = Notes()
+        self.refusals = 0
 
     def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Any]:
         return self.server.list(options, stop)
 
     def watch(self, options: ListOptions, stop: threading.Event) -> FakeStream:
+        if self.refusals:
+            self.refusals -= 1
+            raise ConnectionRefusedError
         is_ahead = int(options.resource_version) > int(self.server.resource_version)
         stream = FakeStream() if is_ahead else self.server.watch(options, stop)
         self._stream = stream
@@ -452,6 +456,22 @@ class TestAServerThatWentBack:
         asked = [options for verb, options in source.server.requests if verb == "list"]
         assert [options.resource_version for options in asked] == ["", ""]
         assert "foos: the server is at version 2 and has sent version 3 before" in caplog.text
+
+    def test_is_listed_again_after_it_was_down(self, store: RecordingStore) -> None:
+        """No five minutes of silence on the watch that is resumed."""
+        source = _Replaceable(FakeSource([foo("a"), foo("b"), foo("c")]))
+        clock = FakeClock()
+        with running(reflector(source, store, clock=clock, name="foos")):
+            source.opened.wait_for_count(1)
+            source.server, source.refusals = FakeSource([foo("a")]), 2
+            source.close_watch_after(1.0, clock)
+            for seconds in (QUICK_RESTART, 0.001, 0.001):  # two refusals; the version went back
+                clock.wait_for_waiters(1)
+                clock.step(seconds)
+            store.calls.wait_for_count(2)
+            source.opened.wait_for_count(2)
+        assert store.calls.notes == ["replace a@1 b@2 c@3 at 3", "replace a@1 at 1"]
+        assert source.opened.notes == ["3", "1"]
 
     def test_is_looked_for_only_after_a_long_silence(self, store: RecordingStore) -> None:
         source = _Replaceable(FakeSource([foo("a")]))
