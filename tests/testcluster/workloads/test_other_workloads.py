@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.api.apps_v1 import ControllerRevision, DaemonSet, StatefulSet
+from clientgo.api.apps_v1 import ControllerRevision, DaemonSet, ReplicaSet, StatefulSet
 from clientgo.api.batch_v1 import CronJob, Job
 from clientgo.api.core_v1 import (
     Namespace,
@@ -25,7 +25,10 @@ from clientgo.testcluster.workloads.pods.stages import Exit, Ready, Terminate
 from tests.testcluster.workloads.objects import (
     cron_job,
     daemon_set,
+    deployment,
     job,
+    pod,
+    replica_set,
     replication_controller,
     stateful_set,
 )
@@ -85,6 +88,73 @@ def test_pods_of_a_replication_controller_that_are_refused_are_in_its_status(
 
     status = cluster.get(ReplicationController, "rc").status
     assert (status.replicas, is_true(status.conditions, "ReplicaFailure")) == (1, True)
+
+
+# What is adopted, and released
+
+
+ADOPTING = [
+    replication_controller("a", replicas=1),
+    replica_set("a", replicas=1),
+    stateful_set("a", replicas=1),
+    daemon_set("a"),
+    job("a", restart="Never"),
+]
+
+
+@pytest.mark.parametrize("owner", ADOPTING, ids=lambda owner: owner.kind)
+def test_a_pod_without_a_controller_is_adopted_again(new_cluster: NewCluster, owner: Any) -> None:
+    cluster = new_cluster(nodes=1)
+    cluster.create(owner)
+    cluster.step(0.5)
+    [pod] = cluster.pods()
+
+    cluster.patch(Pod, pod.metadata.name, {"metadata": {"ownerReferences": None}})
+
+    [adopted] = cluster.pods()
+    assert adopted.metadata.uid == pod.metadata.uid
+    [reference] = adopted.metadata.owner_references
+    assert (reference.kind, reference.name) == (owner.kind, "a")
+    assert reference.controller
+    assert reference.block_owner_deletion
+    assert cluster.settle() == 0
+
+    cluster.patch(Pod, pod.metadata.name, {"metadata": {"labels": None}})
+
+    assert not cluster.get(Pod, pod.metadata.name).metadata.owner_references
+
+
+def test_pods_that_were_there_before_count(cluster: StillCluster) -> None:
+    before = pod("older")
+    before.metadata.labels = {"app": "rs"}
+    cluster.create(before, replica_set(replicas=2))
+    cluster.step(1)
+
+    assert len(names(cluster)) == 2
+    assert "older" in names(cluster)
+    assert cluster.get(Pod, "older").metadata.owner_references[0].kind == "ReplicaSet"
+
+
+def test_only_pods_with_names_of_a_stateful_set_are_adopted(cluster: StillCluster) -> None:
+    stranger = pod("db-x")
+    stranger.metadata.labels = {"app": "db"}
+    cluster.create(stranger, stateful_set(replicas=1))
+    cluster.step(1)
+
+    assert names(cluster) == ["db-0", "db-x"]
+    assert not cluster.get(Pod, "db-x").metadata.owner_references
+
+
+def test_a_deployment_adopts_its_replica_sets(cluster: StillCluster) -> None:
+    cluster.create(deployment(replicas=1))
+    cluster.step(1)
+    [found] = cluster.all(ReplicaSet)
+
+    cluster.patch(ReplicaSet, found.metadata.name, {"metadata": {"ownerReferences": None}})
+
+    [adopted] = cluster.all(ReplicaSet)
+    assert [each.kind for each in adopted.metadata.owner_references] == ["Deployment"]
+    assert cluster.settle() == 0
 
 
 # StatefulSets

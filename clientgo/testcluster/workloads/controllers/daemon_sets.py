@@ -26,6 +26,7 @@ from clientgo.api.core_v1 import (
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.operator import Context, controller, watch
 from clientgo.operator.mappers import MapContext
+from clientgo.testcluster.workloads.controllers.claims import orphans
 from clientgo.testcluster.workloads.controllers.owner import MODERATE, Owner, Plan, new_pod
 from clientgo.testcluster.workloads.controllers.pod_facts import (
     FINISHED,
@@ -55,12 +56,14 @@ def _every_one(context: MapContext, _node: Any) -> Iterable[ObjectName]:
 @controller(
     DaemonSet,
     owns=[Pod, ControllerRevision],
-    sources=[watch(Node, mapper=_every_one)],
+    sources=[watch(Node, mapper=_every_one), orphans(Pod, adopted_by=DaemonSet)],
     name="daemonsets",
     rate_limit=MODERATE,
 )
 class DaemonSets(Owner[DaemonSet]):
     """Binds nothing itself: each pod has an affinity to its node, and the scheduler does it."""
+
+    claims = True
 
     def plan(self, ctx: Context[DaemonSet], obj: DaemonSet, owned: list[Pod]) -> Plan:
         revisions = revisions_of(ctx, obj)

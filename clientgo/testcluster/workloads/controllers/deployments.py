@@ -29,6 +29,7 @@ from clientgo.testcluster.workloads.conditions import (
     without_condition,
 )
 from clientgo.testcluster.workloads.controllers import rollout
+from clientgo.testcluster.workloads.controllers.claims import orphans
 from clientgo.testcluster.workloads.controllers.owner import (
     MODERATE,
     Owner,
@@ -60,6 +61,7 @@ _OWN_ANNOTATIONS: Final = (
 @controller(
     Deployment,
     owns=[ReplicaSet],
+    sources=[orphans(ReplicaSet, adopted_by=Deployment)],
     name="deployments",
     rate_limit=MODERATE,
     default_filter=False,
@@ -69,6 +71,8 @@ _OWN_ANNOTATIONS: Final = (
 )
 class Deployments(Owner[Deployment]):
     """Moves pods from the ReplicaSets of old templates to that of the present one."""
+
+    claims = True
 
     owned = ReplicaSet
 

@@ -18,6 +18,7 @@ from clientgo.api.core_v1 import EnvVar, Pod
 from clientgo.meta.timestamps import format_time, parse_time
 from clientgo.operator import Context, Result, controller
 from clientgo.testcluster.workloads.conditions import find_condition, is_true, with_condition
+from clientgo.testcluster.workloads.controllers.claims import orphans
 from clientgo.testcluster.workloads.controllers.owner import MODERATE, Owner, Plan, new_pod
 from clientgo.testcluster.workloads.controllers.pod_facts import deletion_cost, is_active, is_ready
 
@@ -27,9 +28,13 @@ _FIRST_BACKOFF, _LONGEST_BACKOFF = 10.0, 600.0
 """Seconds from a failed pod to the next one, doubled with each failure."""
 
 
-@controller(Job, owns=[Pod], name="jobs", rate_limit=MODERATE)
+@controller(
+    Job, owns=[Pod], sources=[orphans(Pod, adopted_by=Job)], name="jobs", rate_limit=MODERATE
+)
 class Jobs(Owner[Job]):
     """Keeps as many pods running as may run, until the Job is complete or has failed."""
+
+    claims = True
 
     def reconcile(self, ctx: Context[Job], obj: Job) -> Result:
         if finished := finished_at(obj.status):

@@ -10,7 +10,7 @@
 Promises that a run which finds everything as it should be writes nothing. A plan is a function of
 what is there: it does not matter what happened before, or how often it is made.
 
-Does not promise to adopt objects without an owner, as the real controllers do.
+Kinds with a selector adopt and release first (:mod:`.claims`).
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from clientgo.meta import (
 from clientgo.meta.owner_references import get_controller_of
 from clientgo.operator import Context, RateLimit, Result
 from clientgo.operator.client import ignore
+from clientgo.testcluster.workloads.controllers.claims import claim
 from clientgo.testcluster.workloads.randomness import Randomness
 
 P = TypeVar("P")
@@ -52,9 +53,9 @@ _ROUNDS: Final = 20
 
 
 def owner_uid(obj: Any) -> Iterable[str]:
-    """Return the value of the index :data:`OWNER`."""
+    """Return the value of the index :data:`OWNER`; it is empty without a controller."""
     reference = get_controller_of(obj)
-    return () if reference is None else (reference.uid,)
+    return ("",) if reference is None else (reference.uid,)
 
 
 @dataclass
@@ -95,6 +96,8 @@ class Owner(abc.ABC, Generic[P]):
     """
 
     owned: ClassVar[type[Any]] = Pod
+    claims: ClassVar[bool] = False
+    """Objects without a controller are adopted if the selector matches, others are released."""
 
     def __init__(self, randomness: Randomness) -> None:
         self.randomness = randomness
@@ -102,6 +105,10 @@ class Owner(abc.ABC, Generic[P]):
     @abc.abstractmethod
     def plan(self, ctx: Context[P], obj: P, owned: list[Any]) -> Plan:
         """Return what is left to do for an object that owns these."""
+
+    def may_adopt(self, obj: P, orphan: Any) -> bool:
+        """Return True if an object without a controller can be adopted, should it match."""
+        return True
 
     def refusal(self, obj: P, refused: Any, message: str) -> str:
         """Return the note of the event for an object that was refused."""
@@ -122,7 +129,9 @@ class Owner(abc.ABC, Generic[P]):
     def _settle(self, ctx: Context[P], obj: P) -> tuple[P, Plan]:
         """Carry out plans until nothing is left to do; return the object as it is then."""
         for _ in range(_ROUNDS):
-            plan = self.plan(ctx, obj, owned_by(ctx, self.owned, obj))
+            owned = owned_by(ctx, self.owned, obj)
+            claimed = self._claim(ctx, obj, owned)
+            plan = Plan(changes=claimed) if claimed else self.plan(ctx, obj, owned)
             if plan.is_settled:
                 return obj, plan
             try:
@@ -139,6 +148,15 @@ class Owner(abc.ABC, Generic[P]):
                 return obj, plan
         plan.again = 1.0
         return obj, plan
+
+    def _claim(
+        self, ctx: Context[P], obj: P, owned: list[Any]
+    ) -> Sequence[tuple[Any, dict[str, Any]]]:
+        if not self.claims:
+            return ()
+        metadata: ObjectMeta = obj.metadata  # type: ignore[attr-defined]
+        found = ctx.client.list(self.owned, namespace=metadata.namespace, fields={OWNER: ""})
+        return claim(obj, owned, [each for each in found if self.may_adopt(obj, each)])
 
     def _carry_out(self, ctx: Context[P], obj: P, plan: Plan) -> P:
         for reason, note in plan.events:

@@ -5,9 +5,8 @@ Upstream: ``pkg/controller/replicaset`` and ``pkg/controller/replication``.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from clientgo.api.apps_v1 import ReplicaSet, ReplicaSetCondition
@@ -17,7 +16,6 @@ from clientgo.api.core_v1 import (
     ReplicationController,
     ReplicationControllerCondition,
 )
-from clientgo.meta import Selector, selector_from_labels, selector_from_object, to_plain
 from clientgo.meta.timestamps import format_time
 from clientgo.operator import Context, controller
 from clientgo.testcluster.workloads.conditions import (
@@ -25,6 +23,7 @@ from clientgo.testcluster.workloads.conditions import (
     with_condition,
     without_condition,
 )
+from clientgo.testcluster.workloads.controllers.claims import orphans
 from clientgo.testcluster.workloads.controllers.owner import (
     MODERATE,
     Owner,
@@ -48,17 +47,13 @@ R = TypeVar("R", ReplicaSet, ReplicationController)
 class _Replicas(Owner[R]):
     """Creates pods that are missing, deletes those that are too many."""
 
+    claims = True
     condition: ClassVar[type[ReplicaSetCondition | ReplicationControllerCondition]]
 
-    def selector_of(self, obj: R) -> Selector:
-        """Return what selects the pods of an object."""
-        raise NotImplementedError
+    def may_adopt(self, obj: R, orphan: Pod) -> bool:
+        return is_active(orphan)
 
     def plan(self, ctx: Context[R], obj: R, owned: list[Pod]) -> Plan:
-        selector = self.selector_of(obj)
-        strays = [pod for pod in owned if not selector.matches(pod.metadata.labels)]
-        if strays:  # a user has changed their labels, to look at them
-            return Plan(changes=[(pod, _without_owner(pod, obj)) for pod in strays])
         active = [pod for pod in owned if is_active(pod)]
         missing = wanted_replicas(obj) - len(active)
         plan = Plan()
@@ -96,26 +91,27 @@ class _Replicas(Owner[R]):
         plan.status = replace(plan.status, conditions=conditions)
 
 
-@controller(ReplicaSet, owns=[Pod], name="replicasets", rate_limit=MODERATE)
+@controller(
+    ReplicaSet,
+    owns=[Pod],
+    sources=[orphans(Pod, adopted_by=ReplicaSet)],
+    name="replicasets",
+    rate_limit=MODERATE,
+)
 class ReplicaSets(_Replicas[ReplicaSet]):
     """Keeps the pods of ReplicaSets."""
 
     condition = ReplicaSetCondition
 
-    def selector_of(self, obj: ReplicaSet) -> Selector:
-        return selector_from_object(to_plain(obj)["spec"]["selector"])
 
-
-@controller(ReplicationController, owns=[Pod], name="replicationcontrollers", rate_limit=MODERATE)
+@controller(
+    ReplicationController,
+    owns=[Pod],
+    sources=[orphans(Pod, adopted_by=ReplicationController)],
+    name="replicationcontrollers",
+    rate_limit=MODERATE,
+)
 class ReplicationControllers(_Replicas[ReplicationController]):
     """Keeps the pods of ReplicationControllers."""
 
     condition = ReplicationControllerCondition
-
-    def selector_of(self, obj: ReplicationController) -> Selector:
-        return selector_from_labels(obj.spec.selector or {})
-
-
-def _without_owner(pod: Pod, obj: Any) -> dict[str, Any]:
-    kept = [each for each in pod.metadata.owner_references if each.uid != obj.metadata.uid]
-    return {"metadata": {"ownerReferences": msgspec.to_builtins(kept) or None}}

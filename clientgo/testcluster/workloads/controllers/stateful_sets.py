@@ -18,6 +18,7 @@ from clientgo.api.core_v1 import (
 )
 from clientgo.meta import ObjectMeta
 from clientgo.operator import Context, controller
+from clientgo.testcluster.workloads.controllers.claims import orphans
 from clientgo.testcluster.workloads.controllers.owner import (
     MODERATE,
     Owner,
@@ -33,9 +34,20 @@ from clientgo.testcluster.workloads.controllers.pod_facts import (
 from clientgo.testcluster.workloads.controllers.revisions import HASH, Revisions, revisions_of
 
 
-@controller(StatefulSet, owns=[Pod, ControllerRevision], name="statefulsets", rate_limit=MODERATE)
+@controller(
+    StatefulSet,
+    owns=[Pod, ControllerRevision],
+    sources=[orphans(Pod, adopted_by=StatefulSet)],
+    name="statefulsets",
+    rate_limit=MODERATE,
+)
 class StatefulSets(Owner[StatefulSet]):
     """Works from the lowest ordinal up when it creates, from the highest down when it removes."""
+
+    claims = True
+
+    def may_adopt(self, obj: StatefulSet, orphan: Pod) -> bool:
+        return orphan.metadata.name == f"{obj.metadata.name}-{_ordinal(orphan)}"
 
     def plan(self, ctx: Context[StatefulSet], obj: StatefulSet, owned: list[Pod]) -> Plan:
         revisions = revisions_of(ctx, obj)
