@@ -12,7 +12,6 @@ majority. So the heap moves and compares numbers only, inside one call of the in
 
 from __future__ import annotations
 
-import itertools
 import logging
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -32,16 +31,18 @@ class DueHeap(dict[T, list[Any]]):
     # The dict has the entry of each item: the instant, a number in the order of creation, the item.
     # The heap has these entries in their order, and old ones, which have no item any more.
 
-    __slots__ = ("_heap", "_numbers")
+    __slots__ = ("_created", "_heap")
 
     def __init__(self) -> None:
         super().__init__()
         self._heap: list[list[Any]] = []
-        self._numbers = itertools.count()
+        self._created = 0
+        """How many entries there were; CPython 3.14 cannot copy an `itertools.count`."""
 
     def put(self, item: T, due_ns: int) -> bool:
         """Set the instant of `item` unless it has an earlier one; tell whether it is first now."""
-        entry = [due_ns, next(self._numbers), item]
+        self._created += 1
+        entry = [due_ns, self._created, item]
         old = self.get(item)
         if old is not None and old[0] <= due_ns:
             return False

@@ -83,7 +83,8 @@ class PriorityOrdering(DueHeap[T]):
                 heap = self._background
         # `put`, for an item that is not listed: spelled out, and in the place of an old entry if
         # that is next. Both together save a fifth of what an item costs in the queue.
-        entry = [turn_ns, next(self._numbers), item]
+        self._created += 1
+        entry = [turn_ns, self._created, item]
         self[item] = entry
         if heap and heap[0][2] is NOTHING:
             heapreplace(heap, entry)
@@ -103,7 +104,8 @@ class PriorityOrdering(DueHeap[T]):
         before = self.get(item)
         if before is not None:
             levels = priority - self.priorities.of(item)
-            entry = [before[0] - levels * self._ageing_ns, next(self._numbers), item]
+            self._created += 1
+            entry = [before[0] - levels * self._ageing_ns, self._created, item]
             heap = self._heap if priority >= DEFAULT_PRIORITY else self._background
             self[item] = entry  # no call from here to the next line's, as in `put`
             heappush(heap, entry)
