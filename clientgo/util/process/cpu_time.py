@@ -8,7 +8,7 @@ Does not promise to interrupt work that does not check.
 
 from __future__ import annotations
 
-import math
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,26 +25,32 @@ class CpuTimeExceededError(CopyableError):
 class CpuTimeLimit:
     """The limit of one piece of work. Any thread may cancel it."""
 
-    __slots__ = ("_end",)
+    __slots__ = ("_cancelled", "_end", "_thread")
 
     def __init__(self) -> None:
-        self._end = math.inf
+        self._cancelled = False
+        self._end = 0.0
+        self._thread = 0
 
     def begin(self, seconds: float) -> None:
-        """Begin to count the time of this thread, unless it was cancelled."""
-        self._end = min(self._end, time.thread_time() + seconds)
+        """Begin to count the time of this thread, and of no other."""
+        self._thread = threading.get_ident()
+        self._end = time.thread_time() + seconds
 
     def cancel(self) -> None:
         """Let the work end at its next check."""
-        self._end = -math.inf
+        self._cancelled = True
 
     def check(self, expected: float = 0.0) -> None:
-        """Raise ``CpuTimeExceededError`` when the time is over. Call in the thread of the work.
+        """Raise ``CpuTimeExceededError`` when the time of the work's thread is over.
 
         Raise it also if a step that checks nothing may take longer than is left: ``expected``, in
-        seconds.
+        seconds. Another thread, which has the limit in a copy of the context, may only be
+        cancelled.
         """
-        if time.thread_time() + expected > self._end:
+        if self._cancelled or (
+            threading.get_ident() == self._thread and time.thread_time() + expected > self._end
+        ):
             raise CpuTimeExceededError("the work has used all of its processor time")
 
 

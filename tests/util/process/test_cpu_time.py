@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import contextvars
 import time
 
 import pytest
@@ -13,6 +13,7 @@ from clientgo.util.process import (
     cpu_time_limit,
     current_cpu_time_limit,
 )
+from tests.background import Background
 
 
 def current() -> CpuTimeLimit:
@@ -57,15 +58,22 @@ def test_an_inner_limit_ends_with_its_block() -> None:
 
 
 def test_another_thread_has_no_limit_and_can_cancel() -> None:
-    limit, found = CpuTimeLimit(), []
-    with cpu_time_limit(60.0, limit):
-        thread = threading.Thread(
-            target=lambda: (found.append(current_cpu_time_limit()), limit.cancel())
-        )
-        thread.start()
-        thread.join()
+    """Also if it runs in a copy of the context, as every thread does without a global lock."""
+    limit = CpuTimeLimit()
+    with cpu_time_limit(-1.0, limit):
+        context = contextvars.copy_context()
+        Background(lambda: context.run(limit.check)).result()
 
-        assert found == [None]
+        limit.cancel()
+        with pytest.raises(CpuTimeExceededError):
+            Background(lambda: context.run(limit.check)).result()
+
+
+def test_a_cancel_while_the_work_begins_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = CpuTimeLimit()
+    monkeypatch.setattr(time, "thread_time", lambda: limit.cancel() or 0.0)
+    with cpu_time_limit(60.0, limit):
+        monkeypatch.undo()
         with pytest.raises(CpuTimeExceededError):
             current().check()
 
