@@ -18,6 +18,7 @@ from msgspec import Raw, Struct
 
 from clientgo.meta import Status, to_plain
 from clientgo.meta.json_values import JSONObject
+from clientgo.meta.nesting import MAX_NESTING, is_deeper_than, too_deep
 from clientgo.meta.patches import create_json_patch
 from clientgo.util.copies import uncopyable
 
@@ -139,7 +140,10 @@ KIND: Final = "AdmissionReview"
 def encode_review(
     response: AdmissionResponse, *, uid: str = "", api_version: str = "", kind: str = ""
 ) -> bytes:
-    """Return the answer to a review of this ``api_version`` and ``kind``."""
+    """Return the answer to a review of this ``api_version`` and ``kind``.
+
+    Raises what encoding raises, and ``ValueError`` for a patch that an API server could not read.
+    """
     answer: dict[str, Any] = {
         "uid": uid,
         "allowed": response.allowed,
@@ -147,7 +151,10 @@ def encode_review(
     }
     if response.patch:
         answer["patchType"] = "JSONPatch"
-        answer["patch"] = base64.b64encode(msgspec.json.encode(response.patch)).decode()
+        patch = msgspec.json.encode(response.patch)
+        if is_deeper_than(patch, MAX_NESTING):
+            raise ValueError(f"the patch cannot be sent: {too_deep(patch)}")
+        answer["patch"] = base64.b64encode(patch).decode()
     if response.warnings:
         answer["warnings"] = list(response.warnings)
     return msgspec.json.encode(
