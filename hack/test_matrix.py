@@ -4,7 +4,7 @@
 Each Python from 3.11 to 3.14 on the path, or of pyenv, runs with the newest dependencies; 3.11
 also with the oldest that pyproject.toml allows. ``PYTHONS`` names interpreters
 instead, with spaces between. Left out are the recordings and the suites of other programs: they
-test the embedded server, which `make test` does.
+test the embedded server, which `make test` does; and what needs the tools of the documentation.
 
 Free-threaded CPython 3.14 runs the tests of the library without its global lock, and without
 google-re2, which has no wheels for it.
@@ -54,6 +54,7 @@ LEFT_OUT = (
     "docs",
     "soak",
     "testcluster/server",
+    "tools/study/lessons/test_site.py",
     "benchmarks",
     "packaging",
     "typing",

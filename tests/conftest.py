@@ -5,12 +5,16 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import sys
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from hypothesis import settings
 
+from tests.background import Background
 from tests.leftover_threads import no_thread_left
+from tests.too_deep import small_stacks
 
 # A busy machine is no failure. In CI the same examples are tried each time, so that a change is
 # judged by what it changes; on a desk every run looks further, so few examples a run are enough.
@@ -28,6 +32,19 @@ def _no_thread_is_left() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put long tests first: one that is started last keeps the other processors waiting."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test with the mark `small_stack` in a thread that has one, since CPython 3.14.
+
+    Before, the stack is not what limits a decoder, and a small one may overflow.
+    """
+    if sys.version_info < (3, 14) or not pyfuncitem.get_closest_marker("small_stack"):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    with small_stacks():
+        Background(partial(pyfuncitem.obj, **arguments)).result(timeout=300.0)
+    return True
 
 
 def pytest_collection_finish() -> None:

@@ -1,8 +1,8 @@
 """JSON that may be nested deeper than a decoder can follow: measure it and cut it into pieces.
 
-A decoder calls itself for each level and gives up where the stack of the process ends: at 1,000
-levels or at 10,000, as the version of Python has it. An API server takes 10,000. The functions
-here are loops. They are slower than a decoder, so use them for what it gave up on.
+A decoder calls itself for each level and gives up at 1,000 levels or at 10,000, as the version of
+Python has it, or where the stack of the thread ends, since 3.14. An API server takes 10,000. The
+functions here are loops. They are slower than a decoder, so use them for what it gave up on.
 
 Does not promise to notice malformed JSON inside of a piece: what decodes the piece does.
 

@@ -29,9 +29,12 @@ from tests.field.informers import running, running_pod_informer
 from tests.field.objects import NAMESPACE, bookmark, deleted, key, keys, listing, modified, pod
 from tests.field.scenario import Field, logged
 from tests.testcluster.server.http_api import CRDS, Api
+from tests.too_deep import TOO_DEEP
+
+pytestmark = pytest.mark.small_stack
 
 JSON = {"Content-Type": "application/json"}
-LEVELS = (12_000, 100_000)
+LEVELS = (TOO_DEEP, 100_000)
 SHAPES = {"objects": (b'{"a":', b"}"), "arrays": (b"[", b"]"), "mixed": (b'[{"b":', b',"c":1}]')}
 
 
@@ -49,11 +52,11 @@ def watch(*lines: bytes) -> Script:
 @pytest.mark.parametrize(
     ("place", "shape", "levels"),
     [
-        ("spec", "objects", 12_000),
-        ("spec", "arrays", 12_000),
-        ("spec", "mixed", 12_000),
-        ("stuff", "objects", 12_000),
-        ("metadata", "objects", 12_000),
+        ("spec", "objects", TOO_DEEP),
+        ("spec", "arrays", TOO_DEEP),
+        ("spec", "mixed", TOO_DEEP),
+        ("stuff", "objects", TOO_DEEP),
+        ("metadata", "objects", TOO_DEEP),
         ("spec", "objects", 100_000),
     ],
 )
@@ -95,12 +98,12 @@ def test_a_deep_object_comes_back_and_goes_as_any_other(field: Field):
     """FIELD-43: a change to a sane form is cached; a deletion needs the name only."""
     bad = pod("bad", 5) | {"stuff": "DEEP"}
     other = pod("other", 6)
-    field.pods.on_list(answer(body=deep(listing(bad, other), 12_000)))
+    field.pods.on_list(answer(body=deep(listing(bad, other), TOO_DEEP)))
     field.pods.on_watch(
         watch(
-            deep(modified(pod("bad", 11)), 12_000),
-            deep(deleted(other | {"stuff": "DEEP"}), 12_000),
-            deep(modified(pod("last", 13)), 12_000),
+            deep(modified(pod("bad", 11)), TOO_DEEP),
+            deep(deleted(other | {"stuff": "DEEP"}), TOO_DEEP),
+            deep(modified(pod("last", 13)), TOO_DEEP),
         )
     )
     with running_pod_informer(field) as informer:

@@ -26,12 +26,15 @@ from tests.cache.running import RecordingHandler, no_delays
 from tests.field.informers import running
 from tests.field.objects import NAMESPACE, bookmark, deleted, expired, key, listing, pod
 from tests.field.scenario import Field
+from tests.too_deep import TOO_DEEP, nested
+
+pytestmark = pytest.mark.small_stack
 
 PODS = APIResource(group="", version="v1", kind="Pod", plural="pods")
 
 
 UNREAD = {
-    "nested too deeply": b'{"a":' * 12_000 + b"1" + b"}" * 12_000,
+    "nested too deeply": nested(TOO_DEEP),
     "of another type": b"5",
     "no UTF-8": b'"\xff"',
     "a number that is too large": b"1e999",

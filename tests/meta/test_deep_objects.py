@@ -37,9 +37,12 @@ from clientgo.testcluster.fields.managed_fields import (
     FieldSet,
     TypedValueError,
 )
+from tests import too_deep
+from tests.too_deep import TOO_DEEP, nested_value
 
-DEEP = (12_000, 100_000)
-"""Levels that no version of Python follows."""
+pytestmark = pytest.mark.small_stack
+
+DEEP = (TOO_DEEP, 100_000)
 
 SHAPES = {
     "objects": (b'{"a":', b"}"),
@@ -73,8 +76,7 @@ KINDS: list[Codec[Any]] = [Codec(Anything), Codec(Unstructured), Codec(PartialOb
 
 def nested(levels: int, shape: str = "objects") -> bytes:
     start, end = SHAPES[shape]
-    steps = levels // (start.count(b"[") + start.count(b"{"))
-    return start * steps + b"1" + end * steps
+    return too_deep.nested(levels // (start.count(b"[") + start.count(b"{")), start, end)
 
 
 def deep_object(levels: int, place: str = "in the body", shape: str = "objects") -> bytes:
@@ -98,14 +100,14 @@ def assert_named(bad: Any, levels: int, raw: bytes) -> None:
 def test_a_deep_object_in_a_list_costs_only_itself(
     codec: Codec[Any], place: str, shape: str
 ) -> None:
-    raw = deep_object(12_000, place, shape)
+    raw = deep_object(TOO_DEEP, place, shape)
 
     page = codec.decode_list(b'{"metadata":{"continue":"c"},"items":[%s,%s,%s]}' % (POD, raw, POD))
 
     assert [obj.metadata.name for obj in page.items] == ["p", "p"]
     assert page.metadata.continue_ == "c"
     (bad,) = page.undecodable
-    assert_named(bad, 12_000, raw)
+    assert_named(bad, TOO_DEEP, raw)
 
 
 @pytest.mark.parametrize("codec", KINDS, ids=lambda codec: codec.type.__name__)
@@ -114,7 +116,7 @@ def test_a_deep_object_in_a_list_costs_only_itself(
 def test_a_deep_object_in_an_event_is_reported_in_its_place(
     codec: Codec[Any], place: str, type_: str
 ) -> None:
-    raw = deep_object(12_000, place)
+    raw = deep_object(TOO_DEEP, place)
     lines = [b'{"type":"%s","object":%s}' % (type_.encode(), obj) for obj in (POD, raw, POD)]
 
     events, error = codec.decode_events(lines)
@@ -122,7 +124,7 @@ def test_a_deep_object_in_an_event_is_reported_in_its_place(
     assert error is None
     assert [event.type for event in events] == [type_] * 3
     assert [event.object.metadata.name for event in events] == ["p", "deep", "p"]
-    assert_named(events[1].object, 12_000, raw)
+    assert_named(events[1].object, TOO_DEEP, raw)
 
 
 @pytest.mark.parametrize("levels", DEEP)
@@ -140,9 +142,9 @@ def test_no_depth_is_more_than_an_object_that_is_left_out(levels: int) -> None:
 
 
 def test_a_deep_object_whose_name_cannot_be_read_is_left_out_all_the_same() -> None:
-    names = (nested(12_000), b"7", b"null", b"true", b'{"a":1}')
+    names = (nested(TOO_DEEP), b"7", b"null", b"true", b'{"a":1}')
     for name in names:
-        raw = b'{"metadata":{"name":%s},"x":%s}' % (name, nested(12_000))
+        raw = b'{"metadata":{"name":%s},"x":%s}' % (name, nested(TOO_DEEP))
         with pytest.raises(DecodeError, match="nested too deeply"):
             Codec(Unstructured).decode(raw)
 
@@ -164,7 +166,7 @@ DEEP_LISTS = {
 @pytest.mark.parametrize("case", DEEP_LISTS)
 def test_a_deep_list_is_read_or_refused(case: str) -> None:
     text, expected = DEEP_LISTS[case]
-    raw = text.replace(b"POD", POD).replace(b"DEEP", nested(12_000))
+    raw = text.replace(b"POD", POD).replace(b"DEEP", nested(TOO_DEEP))
     if isinstance(expected, str):
         with pytest.raises(DecodeError, match=expected):
             Codec(Unstructured).decode_list(raw)
@@ -185,7 +187,7 @@ def test_a_deep_list_is_read_or_refused(case: str) -> None:
 )
 def test_a_deep_line_that_is_no_event_is_refused(line: bytes) -> None:
     with pytest.raises(DecodeError, match="not a watch event"):
-        Codec(Unstructured).decode_event(line.replace(b"DEEP", nested(12_000)))
+        Codec(Unstructured).decode_event(line.replace(b"DEEP", nested(TOO_DEEP)))
 
 
 @pytest.mark.parametrize("levels", [100, 300, 500, 800])
@@ -209,20 +211,15 @@ def test_an_object_that_is_cached_can_be_used(levels: int, kind: Any) -> None:
 def test_a_deep_body_raises_the_error_of_a_body(kind: Any) -> None:
     """Such an object is not decoded; a header of one may be, where the stack was larger."""
     obj = Codec(kind).decode(deep_object(3))
-    obj._raw = deep_object(12_000)
+    obj._raw = deep_object(TOO_DEEP)
     reads = [obj.to_dict, lambda: encode(obj), lambda: obj == Codec(kind).decode(POD)]
     reads.append((lambda: obj.spec) if kind is Anything else (lambda: obj["spec"]))
 
     for read in reads:
-        with pytest.raises(ObjectDecodeError, match=r"'ns/deep'.*nested too deeply \(12,002"):
+        with pytest.raises(
+            ObjectDecodeError, match=rf"'ns/deep'.*nested too deeply \({TOO_DEEP + 2:,}"
+        ):
             read()
-
-
-def nested_value(levels: int) -> Any:
-    value: Any = 1
-    for _ in range(levels):
-        value = {"a": value}
-    return value
 
 
 def fields_of(levels: int) -> Any:
@@ -232,20 +229,26 @@ def fields_of(levels: int) -> Any:
     return value
 
 
-DEEP_PATH = f"v:{'[' * 20_000}"
+DEEP_PATH = f"v:{'[' * TOO_DEEP}"
 MANAGER = FieldManager(api_version="v1", kind="A", types=lambda version, subresource: DEDUCED)
 DEEP_CALLS: dict[str, tuple[Any, type[Exception]]] = {
     "encode": (lambda value: encode({"spec": value}), ValueError),
-    "decode": (lambda value: decode(nested(20_000), dict), msgspec.DecodeError),
-    "a scheme": (lambda value: Scheme().decode(nested(20_000)), DecodeError),
+    "decode": (lambda value: decode(nested(TOO_DEEP), dict), msgspec.DecodeError),
+    "a scheme": (lambda value: Scheme().decode(nested(TOO_DEEP)), DecodeError),
     "metadata": (lambda value: Unstructured.from_dict({"metadata": {"a": value}}), ValueError),
-    "a JSON patch": (lambda value: create_json_patch(value, nested_value(19_999)), PatchError),
-    "a merge patch": (lambda value: create_merge_patch(value, nested_value(19_999)), PatchError),
+    "a JSON patch": (
+        lambda value: create_json_patch(value, nested_value(TOO_DEEP - 1)),
+        PatchError,
+    ),
+    "a merge patch": (
+        lambda value: create_merge_patch(value, nested_value(TOO_DEEP - 1)),
+        PatchError,
+    ),
     "an apply": (
         lambda value: MANAGER.apply({}, {"apiVersion": "v1", "kind": "A", "a": value}, "m"),
         TypedValueError,
     ),
-    "managed fields": (lambda value: FieldSet.from_fields_v1(fields_of(20_000)), ValueError),
+    "managed fields": (lambda value: FieldSet.from_fields_v1(fields_of(TOO_DEEP)), ValueError),
     "a path element": (lambda value: FieldSet.from_fields_v1({DEEP_PATH: {}}), ValueError),
 }
 
@@ -255,7 +258,7 @@ def test_whatever_walks_a_deep_value_raises_its_own_error(call: str) -> None:
     function, error = DEEP_CALLS[call]
 
     with pytest.raises(error, match="nested too deeply"):
-        function(nested_value(20_000))
+        function(nested_value(TOO_DEEP))
 
 
 @pytest.mark.parametrize("levels", [400, 3000, 50_000])
@@ -278,7 +281,7 @@ def test_a_merge_patch_is_applied_at_any_depth(levels: int) -> None:
 def test_headers_of_whole_objects_need_no_body(place: str) -> None:
     """A server that ignores what a metadata client accepts sends whole objects."""
     codec = MetadataCodec(APIResource(version="v1", kind="Pod", plural="pods"))
-    raw = deep_object(12_000, place).replace(b"{", b'{"apiVersion":"v1","kind":"Pod",', 1)
+    raw = deep_object(TOO_DEEP, place).replace(b"{", b'{"apiVersion":"v1","kind":"Pod",', 1)
     page = b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[%s,%s]}' % (raw, POD)
 
     listed = codec.decode_list(page)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from clientgo.cache.queues.handover import EmptyDeltasError
 from clientgo.meta import Unstructured
 from tests.cache.builders import foo
 from tests.cache.queue_entries import Store, drain, take, take_batch
+from tests.collected import is_visited
 
 ADDED, UPDATED, DELETED = DeltaType.ADDED, DeltaType.UPDATED, DeltaType.DELETED
 
@@ -160,7 +160,7 @@ class TestReplace:
         queue.replace([foo(f"a-{number}") for number in range(3000)], "7")
         queue.update(foo("b"))
         assert queue.statistics().pending == 3001
-        assert not gc.is_tracked(queue._items)
+        assert not is_visited(queue._items)
 
     def test_an_object_that_is_listed_twice_comes_twice(self) -> None:
         """DFI-02."""

@@ -120,7 +120,7 @@ def test_what_is_wrong_is_one_line(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("text: Str", "NameError: name 'Str' is not defined"),
+        ("text = Str", "NameError: name 'Str' is not defined"),
         ("text = = 1", "SyntaxError: invalid syntax"),
         ("import nosuch", "ModuleNotFoundError: No module named 'nosuch'"),
     ],
@@ -140,6 +140,23 @@ def test_a_module_of_types_that_cannot_be_imported_is_one_line_with_its_place(
     (only,) = capsys.readouterr().err.splitlines()
     assert "demo.api.demo_v1alpha1 cannot be imported: " + said in only
     assert f"{types}, line 13" in only
+
+
+def test_an_annotation_with_an_unknown_name_is_one_line_with_its_class(
+    demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OP-GEN-19: CPython 3.14 evaluates annotations later, so there the import succeeds."""
+    types = demo / "demo/api/demo_v1alpha1.py"
+    first = "class DemoSpec(Model):"
+    types.write_text(types.read_text().replace(first, f"{first}\n    text: Str"))
+    forget_modules(demo)
+    capsys.readouterr()
+
+    assert _run("gen", "all") == 1
+
+    (only,) = capsys.readouterr().err.splitlines()
+    assert "name 'Str' is not defined" in only
+    assert ("DemoSpec" if sys.version_info >= (3, 14) else str(types)) in only
 
 
 _WITHOUT_NETWORK = """
