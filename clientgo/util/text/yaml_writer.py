@@ -18,10 +18,10 @@ _ODD_BREAKS: Final = re.compile("[\r\x85\u2028\u2029]")
 
 
 def yaml_text(value: Any, *, for_people: bool = True) -> str:
-    """Return a JSON value as YAML, with the members in their order.
+    """Return a JSON value as YAML.
 
-    ``for_people`` indents lists and writes a text of several lines as such; without it the text is
-    as an API server writes it, and is made faster.
+    ``for_people`` keeps the order of members, indents lists and writes a text of several lines as
+    such; without it the text is as an API server writes it, by name, and is made faster.
 
     Raises:
         RecursionError: the value is nested too deeply.
@@ -34,7 +34,7 @@ def yaml_text(value: Any, *, for_people: bool = True) -> str:
             value, Dumper=_dumper(for_people), sort_keys=False, allow_unicode=True, width=100
         )
     else:
-        text = yaml.dump(value, Dumper=_dumper(for_people), sort_keys=False)
+        text = yaml.dump(value, Dumper=_dumper(for_people), sort_keys=True)
     return text
 
 

@@ -151,7 +151,7 @@ def test_selectors_that_a_review_refuses(
     assert cause["reason"] == f"FieldValue{reason}"
 
 
-def test_a_review_has_no_metadata_but_its_namespace(jane: Users) -> None:
+def test_a_review_has_no_metadata_but_its_namespace_and_owners(jane: Users) -> None:
     spec = {"user": "jane", "resourceAttributes": LIST_PODS}
     named = {"metadata": {"name": "a"}, "spec": spec}
     nameless = {"metadata": {"creationTimestamp": None}, "spec": spec}
@@ -160,8 +160,9 @@ def test_a_review_has_no_metadata_but_its_namespace(jane: Users) -> None:
         answer = jane.call("POST", path, named)
         assert answer.status == 422
         assert answer.body["details"]["causes"][0]["field"] == "metadata"
-    assert jane.create(ANYONE, nameless)["metadata"] == {}
-    assert jane.create(LOCAL, nameless)["metadata"] == {"namespace": "default"}
+    assert jane.create(ANYONE, nameless)["metadata"].keys() == {"managedFields"}
+    local = jane.create(LOCAL, nameless)["metadata"]
+    assert (local.keys(), local["namespace"]) == ({"managedFields", "namespace"}, "default")
     other = jane.call("POST", LOCAL, {"metadata": {"namespace": "other"}, "spec": spec})
     assert (other.status, other.body["message"]) == (
         400,

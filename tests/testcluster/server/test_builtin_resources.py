@@ -65,7 +65,7 @@ def test_groups_are_in_the_order_of_their_priorities(shared: Api) -> None:
     groups = [item["name"] for item in shared.get("/apis")["groups"]]
 
     assert groups[:3] == ["apiregistration.k8s.io", "apps", "events.k8s.io"]
-    assert groups[-1] == "resource.k8s.io"
+    assert groups[-2:] == ["resource.k8s.io", "flowcontrol.apiserver.k8s.io"]
 
 
 def test_the_newest_version_of_a_group_is_preferred(shared: Api) -> None:

@@ -24,7 +24,7 @@ from clientgo.testcluster.server.resources.resource import Resource
 Node = dict[str, Any]
 
 
-_KEPT = ("default", "description", "enum", "format", "required", "type")
+_KEPT = ("description", "enum", "format", "required", "type")
 
 _PATCH_PARAMETERS = [
     {"in": "query", "name": name, "type": "string", "uniqueItems": True}

@@ -122,7 +122,7 @@ def answer_server_page(state: ServerState, request: Request) -> Response | None:
 
 def _paths(registry: ResourceRegistry) -> Iterator[str]:
     yield from _PAGES
-    yield from ("/api", "/apis", "/apis/")
+    yield from ("/apis", "/apis/")
     for group in registry.groups():
         root = f"/apis/{group.name}" if group.name else "/api"
         yield from (root, *(f"{root}/{version}" for version in group.versions))

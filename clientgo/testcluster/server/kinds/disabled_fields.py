@@ -28,6 +28,7 @@ DISABLED_FIELDS: Mapping[str, tuple[str, ...]] = {
     "CSIDriver": ("spec.preventPodSchedulingIfMissing",),
     "CronJob": tuple(f"spec.jobTemplate.spec.template.spec.{path}" for path in _OF_PODS),
     "Lease": ("spec.preferredHolder", "spec.strategy"),
+    "PersistentVolumeClaim": ("spec.dataSourceRef.namespace",),
     "Pod": tuple(f"spec.{path}" for path in _OF_PODS),
     "PodTemplate": tuple(f"template.spec.{path}" for path in _OF_PODS),
     "StatefulSet": (
@@ -38,6 +39,7 @@ DISABLED_FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 """Paths by kind; "[]" stands for each item of a list."""
 
+_GONE_WITH_FIELD = frozenset({"dataSourceRef"})
 _GONE_IF_EMPTY = frozenset({"lifecycle"})
 
 
@@ -46,7 +48,11 @@ def drop_disabled_fields(kind: str, obj: Object) -> None:
     for path in DISABLED_FIELDS.get(kind, ()):
         *parents, name = path.split(".")
         for holder in _holders(obj, parents):
-            if holder.pop(name, None) is not None and parents[-1] in _GONE_IF_EMPTY:
+            if not holder.pop(name, None):
+                continue
+            if parents[-1] in _GONE_WITH_FIELD:
+                holder.clear()
+            if parents[-1] in _GONE_WITH_FIELD | _GONE_IF_EMPTY:
                 _drop_empty(obj, parents)
 
 

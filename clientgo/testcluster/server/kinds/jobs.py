@@ -118,7 +118,7 @@ def _generate_selector(obj: Object) -> None:
     metadata, spec = obj["metadata"], obj["spec"]
     template = spec["template"].setdefault("metadata", {})
     labels = template.setdefault("labels", {})
-    shared = metadata.get("labels") == labels
+    shared = metadata.get("labels", {}) == labels  # which are its labels by default
     for key in _NAME_LABELS:
         labels.setdefault(key, metadata.get("name", ""))
     for key in _UID_LABELS:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clientgo.meta.selectors import SelectorError, selector_from_object
 from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.server.kinds.builtin_strategies import (
     BuiltinStrategy,
@@ -107,6 +108,24 @@ class ScaledStrategy(TemplateStrategy):
         status_replicas=("status", "replicas"),
         selector=("spec", "selector"),
     )
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """Return the errors of a new object; those of its template if its selector is readable."""
+        return _without_template(obj, super().validate(obj))
+
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of a change; those of the template if the selector is readable."""
+        return _without_template(new, super().validate_update(new, old))
+
+
+def _without_template(obj: Object, errors: list[FieldError]) -> list[FieldError]:
+    selector = obj["spec"].get("selector") or {}
+    try:
+        if selector.keys() & {"matchLabels", "matchExpressions"}:
+            selector_from_object(selector)
+    except SelectorError:
+        return [error for error in errors if not error.field.startswith("spec.template.")]
+    return errors
 
 
 class DeploymentStrategy(ScaledStrategy):

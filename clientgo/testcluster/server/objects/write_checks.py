@@ -138,7 +138,9 @@ def check_update(
         FailedRequestError: 422.
     """
     strategy = resource.strategy
-    checks = MetadataChecks() if subresource == "status" else strategy.metadata_checks
+    checks = strategy.metadata_checks
+    if subresource == "status":
+        checks = MetadataChecks(qualified_finalizers=checks.qualified_finalizers)
     rule = strategy.name_rule
     causes = object_meta.update_causes(new["metadata"], old["metadata"], checks, rule)
     if subresource == "status":

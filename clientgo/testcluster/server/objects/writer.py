@@ -62,6 +62,7 @@ from clientgo.testcluster.server.objects.write_checks import (
     take_version_of_new,
 )
 from clientgo.testcluster.server.resources.errors import (
+    FailedRequestError,
     already_exists,
     conflict,
 )
@@ -377,6 +378,19 @@ class ObjectWriter:
         Raises:
             FailedRequestError: it does not exist, a precondition fails, or it is not admitted.
         """
+        strategy = target.resource.strategy
+        warnings = [strategy.orphan_warning] if strategy.orphan_warning else []
+        if options.propagation is not None:
+            warnings = []
+        try:
+            result = await self._delete(target, options)
+        except FailedRequestError as error:
+            error.warnings = (*error.warnings, *warnings)
+            raise
+        result.warnings += warnings
+        return result
+
+    async def _delete(self, target: Target, options: DeleteOptions) -> WriteResult:
         resource = target.resource
         self._admission.check(Operation.DELETE, resource, target.namespace, target.name)
         collection = self._collection(resource)
@@ -410,8 +424,6 @@ class ObjectWriter:
             if collection.get(target.key) is stored:
                 break
         warnings = list(review.warnings)
-        if resource.strategy.orphan_warning and options.propagation is None:
-            warnings.append(resource.strategy.orphan_warning)
         if grace.pending:
             return WriteResult(stored, warnings=warnings)
         last = stored

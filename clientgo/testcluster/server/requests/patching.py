@@ -30,6 +30,7 @@ from clientgo.testcluster.server.resources.errors import (
     FailedRequestError,
     bad_request,
     internal,
+    unrouted_media_type,
     unsupported_media_type,
 )
 from clientgo.testcluster.server.resources.resource import Resource
@@ -69,6 +70,8 @@ def read_patch(request: Request, resource: Resource) -> Patch:
     kind = patch_type(request)
     apply_patch = patch_functions(resource.strategy.patch_schema)[kind]
     patch, duplicates = parse_json(request.body)
+    if kind == STRATEGIC_PATCH and patch is None:
+        patch = {}  # as Go reads it
     deep = kind != STRATEGIC_PATCH and is_deeper_than(request.body, MOST_LEVELS)
     if deep:
         patch = unfold(patch)
@@ -119,7 +122,7 @@ def check_patch_type(request: Request, resource: Resource) -> None:
     """
     types = [*patch_functions(resource.strategy.patch_schema), APPLY_PATCH]
     if patch_type(request) not in types:
-        raise unsupported_media_type(types)
+        raise unsupported_media_type(types) if resource.is_custom else unrouted_media_type()
 
 
 def _check_operations(patch: Any) -> None:

@@ -37,14 +37,21 @@ _Answer = Callable[[VerbCall, Object], Object]
 """Returns the status of a review."""
 
 
-def review_verb(answer: _Answer) -> Verb:
-    """Return the handler of a review whose status ``answer`` gives."""
+def review_verb(answer: _Answer, *, keeps_question: bool = True) -> Verb:
+    """Return the handler of a review whose status ``answer`` gives.
+
+    Without ``keeps_question`` the response has nothing else of the review.
+    """
 
     async def review(call: VerbCall) -> AnyResponse:
         options = write_options(call.request, "CreateOptions")
         read = await read_body_as(call, call.resource, options)
         set_namespace(call, read)
-        read["status"] = answer(call, read)
+        status = answer(call, read)
+        if keeps_question:
+            owned = call.state.ownership.update
+            read = owned(call.resource, "", None, read, options.field_manager, is_large=False)
+        read["status"] = status
         if call.representation.form in (Form.METADATA, Form.METADATA_LIST):
             read = partial_metadata(read, call.representation.version)
         return value_response(read, call.representation.media_type, 201)
@@ -176,6 +183,7 @@ def _self_rules(call: VerbCall, review: Object) -> Object:
     }
     if errors:
         status["evaluationError"] = ", ".join(errors)
+    review |= {"metadata": {}, "spec": {}}
     return status
 
 
@@ -187,11 +195,11 @@ _AUTHENTICATION = "authentication.k8s.io"
 _AUTHORIZATION = "authorization.k8s.io"
 
 ANSWERED: dict[tuple[str, str], Verb] = {
-    (_AUTHENTICATION, "selfsubjectreviews"): review_verb(_self_subject),
+    (_AUTHENTICATION, "selfsubjectreviews"): review_verb(_self_subject, keeps_question=False),
     (_AUTHENTICATION, "tokenreviews"): review_verb(_token),
     (_AUTHORIZATION, "localsubjectaccessreviews"): review_verb(_access),
     (_AUTHORIZATION, "selfsubjectaccessreviews"): review_verb(_self_access),
-    (_AUTHORIZATION, "selfsubjectrulesreviews"): review_verb(_self_rules),
+    (_AUTHORIZATION, "selfsubjectrulesreviews"): review_verb(_self_rules, keeps_question=False),
     (_AUTHORIZATION, "subjectaccessreviews"): review_verb(_access),
     ("", "bindings"): create_binding,
 }

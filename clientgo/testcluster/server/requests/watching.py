@@ -137,7 +137,9 @@ class WatchResponse:
                 for item in self._collection.scan(self._selection.namespace)
                 if self._selection.matches(item)
             ]
-            self._initial_bookmark = bool(options.send_initial_events) and options.bookmarks
+            # Upstream: SetListOptionsDefaults, a watch from the beginning asks for its end.
+            asks = options.send_initial_events or not options.match
+            self._initial_bookmark = options.bookmarks and asks
         elif version:
             if version < self._collection.expired:
                 self._failure = self._too_old(version)

@@ -234,7 +234,7 @@ def not_acceptable(
     message = f"only the following media types are accepted: {known}"
     if by_router:
         message = f"406: Not Acceptable\n\nAvailable representations: {known}"
-    return FailedRequestError(406, "NotAcceptable", message)
+    return FailedRequestError(406, "NotAcceptable", message, {} if by_router else None)
 
 
 def not_in_protobuf(kind: str) -> FailedRequestError:
@@ -255,6 +255,11 @@ def unsupported_media_type(accepted: Iterable[str]) -> FailedRequestError:
         "UnsupportedMediaType",
         "the body of the request was in an unknown format - accepted media types include: " + known,
     )
+
+
+def unrouted_media_type() -> FailedRequestError:
+    """Return a 415 of the router: no verb of the path takes the media type."""
+    return FailedRequestError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
 def body_too_large(limit: int) -> FailedRequestError:

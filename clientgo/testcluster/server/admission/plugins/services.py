@@ -129,7 +129,7 @@ class ServiceAllocation(Plugin):
             if not errors and spec.get("clusterIP") != _HEADLESS:
                 errors = self._set_addresses(spec, user)
         if not errors:
-            errors = self._set_ports(spec, user)
+            errors = self._set_ports(spec, user, is_new=old is None)
         if errors:
             raise invalid(review.resource, review.name, errors)
 
@@ -155,9 +155,9 @@ class ServiceAllocation(Plugin):
 
     # -- ports
 
-    def _set_ports(self, spec: Object, user: str) -> list[FieldError]:
+    def _set_ports(self, spec: Object, user: str, *, is_new: bool) -> list[FieldError]:
         given: dict[int, int] = {}
-        """Node ports by port: the protocols of one port share a node port."""
+        """Node ports by port: the protocols of one port of a new Service share a node port."""
         ports = spec.get("ports", ())
         for index, port in enumerate(ports):
             if node_port := port.get("nodePort"):
@@ -168,7 +168,8 @@ class ServiceAllocation(Plugin):
         if spec.get("type") in ("NodePort", "LoadBalancer"):
             for port in ports:
                 if not port.get("nodePort") and spec.get("allocateLoadBalancerNodePorts", True):
-                    node_port = given.get(port["port"]) or self._take_port(user, given)
+                    shared = given.get(port["port"]) if is_new else None
+                    node_port = shared or self._take_port(user, given)
                     port["nodePort"] = given[port["port"]] = node_port
         if needs_health_check(spec):
             wanted = spec.get("healthCheckNodePort")

@@ -1,0 +1,103 @@
+"""What workloads, Services and their neighbours are like after a write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.testcluster.server.http_api import Api
+from tests.testcluster.server.kinds.causes import CORE, SERVICES, Causes, causes, named
+
+APPS = "/apis/apps/v1/namespaces/default"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+ENV = [{"name": "A", "valueFrom": {"secretKeyRef": {"key": "k"}}}]
+CONTAINER = {"name": "c", "image": "i"}
+BAD = {"matchLabels": {"a": "b!"}}
+
+
+def workload(**spec: Any) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [CONTAINER]}}
+    return {"selector": {"matchLabels": {"a": "b"}}, "template": template, **spec}
+
+
+@pytest.mark.parametrize(
+    "strategy", [{"type": "OnDelete", "rollingUpdate": {}}, {"type": "OnDelete"}]
+)
+def test_a_rolling_update_of_a_daemon_set_has_both_numbers(
+    shared: Api, strategy: dict[str, Any]
+) -> None:
+    body = named(spec=workload(updateStrategy=strategy))
+
+    answer = shared.call("POST", f"{APPS}/daemonsets", body, dryRun="All")
+
+    zeros = {"maxSurge": 0, "maxUnavailable": 0} if "rollingUpdate" in strategy else None
+    assert answer.body["spec"]["updateStrategy"].get("rollingUpdate") == zeros
+
+
+@pytest.mark.parametrize("plural", ["deployments", "replicasets", "statefulsets"])
+def test_a_template_is_not_checked_beside_an_unreadable_selector(shared: Api, plural: str) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{}]}}
+    spec = workload(selector=BAD, template=template, serviceName="s")
+
+    fields = {field for field, _ in causes(shared, f"{APPS}/{plural}", {"spec": spec})}
+
+    assert fields == {"spec.selector", "spec.selector.matchLabels"}
+
+
+def test_a_job_without_labels_gets_those_of_its_pods(shared: Api) -> None:
+    pods = {"spec": {"containers": [CONTAINER], "restartPolicy": "Never"}}
+
+    answer = shared.call("POST", JOBS, named(spec={"template": pods}), dryRun="All")
+
+    metadata = answer.body["metadata"]
+    assert metadata["labels"] == answer.body["spec"]["template"]["metadata"]["labels"]
+    assert metadata["labels"]["batch.kubernetes.io/controller-uid"] == metadata["uid"]
+
+
+def test_the_deletion_of_a_missing_job_warns_of_its_pods_too(shared: Api) -> None:
+    answer = shared.call("DELETE", f"{JOBS}/none")
+
+    assert (answer.status, len(answer.warnings)) == (404, 1)
+
+
+@pytest.mark.parametrize(
+    ("collection", "body", "expected"),
+    [
+        (
+            f"{CORE}/pods",
+            {"spec": {"containers": [{**CONTAINER, "env": ENV}]}},
+            [("spec.containers[0].env[0].valueFrom.secretKeyRef.name", "Invalid")],
+        ),
+        (
+            "/apis/apiregistration.k8s.io/v1/apiservices",
+            {"spec": {"group": "x.io", "version": "v1", "versionPriority": 1}},
+            [("metadata.name", "Invalid"), ("spec.groupPriorityMinimum", "Invalid")],
+        ),
+    ],
+)
+def test_causes(shared: Api, collection: str, body: dict[str, Any], expected: Causes) -> None:
+    assert causes(shared, collection, body) == expected
+
+
+def test_a_status_is_checked_for_finalizers_without_a_domain(shared: Api) -> None:
+    shared.create(SERVICES, {"metadata": {"name": "status"}, "spec": {"ports": [{"port": 80}]}})
+    body = {"metadata": {"name": "status", "finalizers": ["bad"]}}
+
+    answer = shared.call("PUT", f"{SERVICES}/status/status", body)
+
+    assert [cause["field"] for cause in answer.body["details"]["causes"]] == [
+        "metadata.finalizers[0]"
+    ]
+
+
+def test_an_update_of_a_service_shares_no_node_port(shared: Api) -> None:
+    ports = [{"name": "a", "port": 80}]
+    body = {"metadata": {"name": "ports"}, "spec": {"type": "NodePort", "ports": ports}}
+    created = shared.create(SERVICES, body)
+    created["spec"]["ports"].append({"name": "b", "port": 80, "protocol": "UDP"})
+
+    updated = shared.call("PUT", f"{SERVICES}/ports", created)
+
+    first, second = (port["nodePort"] for port in updated.body["spec"]["ports"])
+    assert first == created["spec"]["ports"][0]["nodePort"] != second
