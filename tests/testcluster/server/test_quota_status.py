@@ -9,12 +9,13 @@ import pytest
 
 from clientgo.testcluster.server import EmbeddedAPIServer
 from clientgo.testcluster.server.controllers import quotas
-from tests.testcluster.server.http_api import Api, configmap
+from tests.testcluster.server.http_api import MERGE_PATCH, Api, configmap
 
 NAMESPACE = "/api/v1/namespaces/default"
 QUOTAS = f"{NAMESPACE}/resourcequotas"
 PODS = f"{NAMESPACE}/pods"
 CONFIGMAPS = f"{NAMESPACE}/configmaps"
+CLAIMS = f"{NAMESPACE}/persistentvolumeclaims"
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +47,17 @@ def pod(name: str) -> dict[str, Any]:
     resources = {"requests": {"cpu": "300m", "memory": "64Mi"}, "limits": {"example.com/x": "1"}}
     containers = [{"name": "c", "image": "i", "resources": resources}]
     return {"metadata": {"name": name}, "spec": {"containers": containers}}
+
+
+def claim(name: str, attributes_class: str) -> dict[str, Any]:
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "storageClassName": "",
+    }
+    if attributes_class:
+        spec["volumeAttributesClassName"] = attributes_class
+    return {"metadata": {"name": name}, "spec": spec}
 
 
 def test_a_new_quota_shows_its_limits_and_that_nothing_is_used(api: Api) -> None:
@@ -108,6 +120,54 @@ def test_claims_count_for_their_storage_class(api: Api) -> None:
 
     quota.wait_for({f"{gold}/persistentvolumeclaims": "1", f"{gold}/requests.storage": "2Gi"})
     assert refused.status == 403
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "counted"),
+    [
+        ("In", ["gold"], "2"),
+        ("In", ["bronze"], "0"),
+        ("NotIn", ["gold"], "1"),
+        ("NotIn", ["bronze"], "3"),
+        ("Exists", [], "2"),
+        ("DoesNotExist", [], "1"),
+    ],
+)
+def test_claims_are_counted_by_their_attributes_class(
+    api: Api, operator: str, values: list[str], counted: str
+) -> None:
+    for name, attributes in (("a", "gold"), ("b", "gold"), ("c", "")):
+        api.create(CLAIMS, claim(name, attributes))
+    expression = {"scopeName": "VolumeAttributesClass", "operator": operator}
+    if values:
+        expression |= {"values": values}  # type: ignore[dict-item]
+    scopes = {"scopeSelector": {"matchExpressions": [expression]}}
+
+    quota = Quota(api, {"persistentvolumeclaims": "2"}, **scopes)
+
+    quota.wait_for({"persistentvolumeclaims": counted})
+
+
+def test_a_claim_that_moves_into_a_scope_is_counted_whole(api: Api) -> None:
+    expression = {"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["gold"]}
+    scopes = {"scopeSelector": {"matchExpressions": [expression]}}
+    quota = Quota(api, {"requests.storage": "1Gi"}, **scopes)
+    api.create(CLAIMS, claim("a", "gold"))
+    api.create(CLAIMS, claim("b", "silver"))
+    quota.wait_for({"requests.storage": "1Gi"})
+    api.patch(f"{CLAIMS}/b/status", {"status": {"phase": "Bound"}})
+
+    moved = {"spec": {"volumeAttributesClassName": "gold"}}
+    refused = api.call("PATCH", f"{CLAIMS}/b", moved, content_type=MERGE_PATCH)
+
+    assert refused.status == 403
+    assert "requested: requests.storage=1Gi, used: requests.storage=1Gi" in refused.body["message"]
+
+    current = {"status": {"currentVolumeAttributesClassName": "gold"}}
+    api.patch(f"{CLAIMS}/b/status", current)
+    quota.wait_for({"requests.storage": "2Gi"})
+    api.patch(f"{CLAIMS}/b/status", {"status": {"allocatedResources": {"storage": "2.0001Gi"}}})
+    quota.wait_for({"requests.storage": "3221332847"})
 
 
 def test_resource_claims_count_for_their_device_classes(api: Api) -> None:

@@ -8,7 +8,7 @@ Upstream: ``pkg/quota/v1/evaluator/core``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from typing import Any, Final
 
 from clientgo.testcluster.server.storage.storage import Object
@@ -71,7 +71,9 @@ def usage_of(key: tuple[str, str], obj: Object) -> Usage:
         usage |= _service_usage(spec)
     elif key == _CLAIMS:
         requests = spec.get("resources", {}).get("requests") or {}
-        usage["requests.storage"] = parse_quantity(requests.get("storage", "0"))
+        allocated = obj.get("status", {}).get("allocatedResources") or {}
+        amounts = [parse_quantity(each.get("storage", "0")) for each in (requests, allocated)]
+        usage["requests.storage"] = max(amounts).to_integral_value(ROUND_CEILING)
         annotations = obj["metadata"].get("annotations") or {}
         if storage_class := annotations.get(_CLASS_ANNOTATION) or spec.get("storageClassName"):
             for name in (plural, "requests.storage"):
@@ -180,14 +182,11 @@ def missing_requirements(spec: Object, hard: Mapping[str, Decimal]) -> str:
 
 
 def matches(spec: Object, key: tuple[str, str], obj: Object) -> bool:
-    """Return True if an object is in all scopes of a quota; scopes are of pods."""
+    """Return True if an object is in all scopes of a quota; scopes are of pods and claims."""
     requirements = list(_requirements(spec))
-    if key != PODS:
-        return not requirements
-    return all(
-        _is_in_scope(obj["spec"], scope, operator, values)
-        for scope, operator, values in requirements
-    )
+    if key == PODS:
+        return all(_has_pod(obj["spec"], *each) for each in requirements)
+    return all(key == _CLAIMS and _has_claim(obj, *each) for each in requirements)
 
 
 def _requirements(spec: Object) -> Iterator[tuple[str, str, list[str]]]:
@@ -197,19 +196,34 @@ def _requirements(spec: Object) -> Iterator[tuple[str, str, list[str]]]:
         yield item.get("scopeName", ""), item.get("operator", ""), item.get("values") or []
 
 
-def _is_in_scope(spec: Object, scope: str, operator: str, values: list[str]) -> bool:
-    if scope != "PriorityClass":
-        found = _SCOPES.get(scope)
-        return found is not None and found(spec)
-    name = spec.get("priorityClassName", "")
+def _has_pod(spec: Object, scope: str, operator: str, values: list[str]) -> bool:
+    if scope == "PriorityClass":
+        return _selects({spec.get("priorityClassName")}, operator, values)
+    found = _SCOPES.get(scope)
+    return found is not None and found(spec)
+
+
+def _has_claim(claim: Object, scope: str, operator: str, values: list[str]) -> bool:
+    status = claim.get("status") or {}
+    classes = {
+        claim["spec"].get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+    }
+    return scope == "VolumeAttributesClass" and _selects(classes, operator, values)
+
+
+def _selects(names: set[str | None], operator: str, values: list[str]) -> bool:
+    """Return True if one of the classes of an object, or that it has none, is what is required."""
+    given = {name for name in names if name}
     match operator:
         case "In":
-            return name in values
+            return not given.isdisjoint(values)
         case "NotIn":
-            return name not in values
+            return not given or not given.issubset(values)
         case "DoesNotExist":
-            return not name
-    return bool(name)
+            return not given
+    return bool(given)
 
 
 def _is_best_effort(spec: Object) -> bool:

@@ -126,7 +126,8 @@ class ResourceQuotas:
             return ""
         if key == PODS and (missing := missing_requirements(obj["spec"], quota.hard)):
             return f"failed quota: {quota.name}: must specify {missing}"
-        before = usage_of(key, review.old) if review.old is not None else {}
+        old = review.old
+        before = usage_of(key, old) if old is not None and matches(quota.spec, key, old) else {}
         requested = {
             name: amount - before.get(name, Decimal(0))
             for name, amount in usage_of(key, obj).items()
