@@ -12,6 +12,7 @@ clean end.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -152,7 +153,9 @@ class HTTPWatchStream:
             raise TransportTimeoutError(
                 self._answer.method, self._answer.url, "the server did not end the watch in time"
             )
-        return remaining if self._idle_timeout is None else min(remaining, self._idle_timeout)
+        # In whole seconds: each other timeout would be set by a system call of its own.
+        seconds = float(math.ceil(remaining))
+        return seconds if self._idle_timeout is None else min(seconds, self._idle_timeout)
 
     def _decode(self, lines: list[bytes]) -> list[WatchEvent[Any]]:
         events, error = self._codec.decode_events(lines)
