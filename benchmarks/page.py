@@ -20,6 +20,10 @@ PLOTS = "../assets/benchmarks"
 CLIENT_GO: Final = RESULTS / "client-go.json"
 """Figures of the last run on a machine with a Go toolchain: ours and client-go's."""
 
+REAL_SERVER: Final = RESULTS / "real-server.json"
+"""Figures of the last run of :mod:`benchmarks.real_server`."""
+
+
 _APART: Final = "watch in a process of its own"
 _START: Final = "start to the first event"
 _START_CPU: Final = "start by processor time"
@@ -105,16 +109,22 @@ TARGETS = (
 )  # fmt: skip
 
 
-def block(result: Mapping[str, Any], with_go: Mapping[str, Any] | None = None) -> str:
+def block(
+    result: Mapping[str, Any],
+    with_go: Mapping[str, Any] | None = None,
+    on_real_server: Mapping[str, Any] | None = None,
+) -> str:
     """Return what stands between the marks of the page.
 
-    ``with_go`` has the figures of client-go if the result has none.
+    ``with_go`` has the figures of client-go if the result has none, ``on_real_server`` those of
+    :mod:`benchmarks.real_server`.
     """
     figures = [Figure(**each) for each in result["figures"]]
     parts = [
         _made_by(result),
         *_clients(figures),
         *_client_go(figures, with_go),
+        *_real_server(on_real_server),
         *_queues(figures),
         *(f"![{chart.title}]({PLOTS}/{name}.svg)" for name, chart in CHARTS.items()),
         "## Targets",
@@ -201,7 +211,9 @@ def _place(cells: Mapping[tuple[str, str, int], Figure], size: int) -> str:
 def _client_go(figures: Sequence[Figure], with_go: Mapping[str, Any] | None) -> Iterator[str]:
     if with_go is None or any(each.implementation.startswith("client-go") for each in figures):
         return
-    theirs = [Figure(**each) for each in with_go["figures"]]
+    found = [Figure(**each) for each in with_go["figures"]]
+    size = max(each.size for each in found)
+    theirs = [each for each in found if each.size == size]
     ours = {each.operation: each for each in theirs if each.implementation == "clientgo"}
     lines = ["| | clientgo | client-go, typed | client-go, dynamic |", "|---|---|---|---|"]
     for operation, text in (
@@ -219,7 +231,29 @@ def _client_go(figures: Sequence[Figure], with_go: Mapping[str, Any] | None) -> 
     versions = with_go["versions"]
     yield (
         f"client-go {versions['client-go']} in an earlier run with a Go toolchain (commit "
-        f"{with_go['commit']}, {with_go['date']}), with {theirs[0].size:,} events:"
+        f"{with_go['commit']}, {with_go['date']}), with {size:,} events:"
+    )
+    yield "\n".join(lines)
+
+
+def _real_server(result: Mapping[str, Any] | None) -> Iterator[str]:
+    """Return a row for each figure of controllers on one API server."""
+    if result is None:
+        return
+    figures = [Figure(**each) for each in result["figures"]]
+    names = list(dict.fromkeys(each.implementation for each in figures))
+    cells = {(each.operation, each.implementation): each for each in figures}
+    lines = [f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for each in figures:
+        if each.implementation != names[0]:
+            continue
+        row = [_beside(cells.get((each.operation, name)), each) for name in names]
+        lines.append(f"| {each.operation}, {each.unit} | {' | '.join(row)} |")
+    yield (
+        f"The sample controller beside others on one kube-apiserver "
+        f"({result['versions']['API server']}; commit {result['commit']}, {result['date']}, load "
+        f"{result['load']}), {figures[0].size:,} Foos, 2 workers, no limit of requests. Processor "
+        "time is that of the controller alone:"
     )
     yield "\n".join(lines)
 
@@ -289,9 +323,15 @@ def _judged(row: Row, found: Figure, ratio: float | None) -> str:
     return f"{target}: met" if met else f"{target}: missed"
 
 
+def of_their_own() -> Iterator[Mapping[str, Any] | None]:
+    """Return results of other runs than that of the grid, in the order of :func:`block`."""
+    for file in (CLIENT_GO, REAL_SERVER):
+        yield load(file) if file.exists() else None
+
+
 def write(page: Path, result: Mapping[str, Any]) -> None:
     """Replace what is between the marks."""
-    text = block(result, load(CLIENT_GO) if CLIENT_GO.exists() else None)
+    text = block(result, *of_their_own())
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")

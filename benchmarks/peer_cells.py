@@ -1,5 +1,8 @@
 """A watch by each client in a process of its own: libraries for Python, and client-go.
 
+``python -m benchmarks.peer_cells`` measures client-go and ours alone, and writes the result that
+the page of benchmarks takes client-go's figures from.
+
 client-go runs where a Go toolchain is found and the program in ``benchmarks/go`` can be built.
 Without access to its modules name a directory with a Go module that has them, for example in its
 ``vendor`` folder, in the variable ``CLIENT_GO``: the program is built as one of its packages.
@@ -15,9 +18,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.grid import Figure, Grid, Scale
+from benchmarks.grid import RESULTS, Figure, Grid, Scale
 from benchmarks.peers import PEERS
 from clientgo.testing import bench
 
@@ -37,13 +41,16 @@ class PeerError(Exception):
     """A client that can't do what is asked here, with the reason."""
 
 
-def measure(grid: Grid) -> None:
-    """Run each client in turn, ours as one of them: its start, and few and many events."""
+def measure(grid: Grid, names: Sequence[str] = ()) -> None:
+    """Run each client in turn, ours as one of them: its start, and few and many events.
+
+    ``names`` are the clients for Python; without any, all.
+    """
     count = grid.pick(tiny=20, quick=2_000, full=10_000)
     rounds = grid.pick(tiny=1, quick=3, full=5)
     few, many = grid.pick(tiny=8, quick=800, full=800), 4 * count
     with tempfile.TemporaryDirectory() as directory:
-        commands = _commands(grid, Path(directory))
+        commands = _commands(grid, Path(directory), names or list(PEERS))
         with bench.recorded_server(few // 4, few, "managed foo") as url:
             short = grid.pick(tiny=1, quick=1, full=5)  # most of it is the start of a process
             _add_start(grid, _rounds(grid, commands, url, 1, short))
@@ -73,9 +80,10 @@ def _rounds(
     return found
 
 
-def _commands(grid: Grid, directory: Path) -> dict[str, list[str]]:
+def _commands(grid: Grid, directory: Path, names: Sequence[str]) -> dict[str, list[str]]:
     """Return what runs each client, but for the address and the number of events."""
-    names = [OURS] if grid.scale is Scale.TINY else list(PEERS)
+    if grid.scale is Scale.TINY:
+        names = [OURS]
     python = [sys.executable, "-m", "benchmarks.peers"]
     commands = {name: [*python, name] for name in names}
     if grid.scale is Scale.FULL:
@@ -153,3 +161,15 @@ def _add_figures(
         cell = ("informer", operation, events, "", name, unit)
         smaller = bool(factor)
         grid.add(Figure(*cell, *range_, ratios, smaller_is_better=smaller, is_peer=name != OURS))
+
+
+def main() -> None:
+    """Measure ours beside client-go."""
+    grid = Grid(Scale.FULL)
+    measure(grid, [OURS])
+    written = json.dumps(grid.result(), indent=1) + "\n"
+    (RESULTS / "client-go.json").write_text(written, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

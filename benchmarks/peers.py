@@ -1,5 +1,6 @@
 """Watch Foos with one client until so many events were handled: ``peers NAME URL COUNT``.
 
+For clientgo the URL may be the path of a kubeconfig, as for the program in ``benchmarks/go``.
 Runs in a process of its own and prints seconds (from before anything is connected, when all modules
 are loaded), seconds of processor time and the most memory, as JSON. What each client does is said
 beside it.

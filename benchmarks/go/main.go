@@ -1,6 +1,6 @@
-// Watch Foos with client-go until so many events were handled: peer FORM URL COUNT.
+// Watch Foos with client-go until so many events were handled: peer FORM SERVER COUNT.
 //
-// FORM is "typed" or "dynamic". It prints what benchmarks/peers.py prints: seconds (from before
+// FORM is "typed" or "dynamic", SERVER a URL or the absolute path of a kubeconfig. It prints what benchmarks/peers.py prints: seconds (from before
 // anything is connected), seconds of processor time and the most memory, as JSON.
 package main
 
@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 var (
@@ -110,7 +111,15 @@ func untyped(config rest.Config) (cache.SharedIndexInformer, error) {
 func run(form, url string, count int64) error {
 	// The recorded server has its offers below the first segment of a path.
 	started := time.Now()
-	config := rest.Config{Host: url, APIPath: "/apis", QPS: -1}
+	config := rest.Config{Host: url}
+	if strings.HasPrefix(url, "/") {
+		read, err := clientcmd.BuildConfigFromFlags("", url)
+		if err != nil {
+			return err
+		}
+		config = *read
+	}
+	config.APIPath, config.QPS = "/apis", -1
 	build := untyped
 	if form == "typed" {
 		build = typed

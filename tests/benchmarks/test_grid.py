@@ -167,7 +167,7 @@ def test_the_page_shows_the_committed_result() -> None:
     file = RESULTS / "full.json"
     if not file.exists():
         pytest.skip("no full result is committed")
-    assert page.written(PAGE) == page.block(load(file), load(page.CLIENT_GO))
+    assert page.written(PAGE) == page.block(load(file), *page.of_their_own())
 
 
 def test_the_page_says_for_how_many_events_ours_needs_the_least() -> None:
@@ -195,9 +195,22 @@ def test_client_go_is_shown_from_the_last_run_that_had_it() -> None:
     text = page.block({**result(FIGURE), **RUN}, load(page.CLIENT_GO))
 
     assert "an earlier run with a Go toolchain" in text
-    assert "| events a second | 166 k | 21.5 k (7.73 x) | 15.7 k (11 x) |" in text
+    assert "with 40,000 events" in text
+    assert "| events a second | 179 k | 24.8 k (7.20 x) | 19.4 k (9.24 x) |" in text
     theirs = replace(FIGURE, implementation="client-go, typed")
     assert "earlier run" not in page.block({**result(theirs), **RUN}, load(page.CLIENT_GO))
+
+
+def test_controllers_on_a_real_server_are_a_table() -> None:
+    cell = ("real server", "most memory", 600, "2 workers")
+    ours = Figure(*cell, "clientgo", "MB", 20.0, 20.0, 20.0, {"other": 2.0})
+    theirs = Figure(*cell, "other", "MB", 40.0, 40.0, 40.0, is_peer=True)
+    run = {**RUN, **result(ours, theirs), "versions": {"API server": "v1.36.2"}}
+
+    text = page.block({**result(FIGURE), **RUN}, None, run)
+
+    assert "on one kube-apiserver (v1.36.2; commit abc, 2026-01-01, load 0.5), 600 Foos" in text
+    assert "| | clientgo | other |\n|---|---|---|\n| most memory, MB | 20 | 40 (2.00 x) |" in text
 
 
 def test_only_what_is_between_the_marks_is_replaced(tmp_path: Path) -> None:
@@ -206,6 +219,6 @@ def test_only_what_is_between_the_marks_is_replaced(tmp_path: Path) -> None:
 
     page.write(file, {**result(FIGURE), **RUN})
 
-    new = page.block({**result(FIGURE), **RUN}, load(page.CLIENT_GO))
+    new = page.block({**result(FIGURE), **RUN}, *page.of_their_own())
     assert file.read_text() == f"before\n{page.BEGIN}\n\n{new}\n\n{page.END}\nafter\n"
     assert page.written(file) == new

@@ -17,7 +17,6 @@ import urllib3
 from clientgo.cache import SharedIndexInformer, meta_namespace_index
 from clientgo.client import Client, ResourceListWatch
 from clientgo.meta import Model, Resource, Unstructured, resource, resource_of
-from clientgo.rest import RestConfig
 from clientgo.testing.bench.measure import Stopwatch
 from clientgo.testing.bench.objects import FOOS
 
@@ -58,7 +57,8 @@ def sync_informer(
 ) -> Stopwatch:
     """Run an informer with two indexes and a handler until that was called ``count`` times.
 
-    ``read`` is called with each object, as a handler that looks at it.
+    ``url`` may be the path of a kubeconfig. ``read`` is called with each object, as a handler that
+    looks at it.
     """
     stop, called = threading.Event(), 0
     watch = Stopwatch()
@@ -71,7 +71,7 @@ def sync_informer(
             watch.stop()
             stop.set()
 
-    with Client(RestConfig(server=url)) as client:
+    with Client(url) as client:
         objects: Any = client.resource(kind if typed else resource_of(kind))
         informer: SharedIndexInformer[Any] = SharedIndexInformer(
             ResourceListWatch(objects),
