@@ -67,16 +67,18 @@ def deliver(
     """Try until there is an answer; return whether it is written.
 
     ``pause`` gives the seconds to wait after the n-th try. Once ``stopping`` is set there is a
-    single try. Blocks.
+    single try, also for an event that was waiting for its next one. Blocks.
     """
     for tries in range(1, MAX_TRIES + 1):
+        is_last = tries == MAX_TRIES or stopping.is_set()
         outcome = attempt(send, what)
         if outcome is Outcome.EXISTS:
             return tries > 1
         if outcome is not Outcome.UNANSWERED:
             return outcome is Outcome.WRITTEN
-        if tries < MAX_TRIES and clock.sleep(pause(tries), stopping):
+        if is_last:
             break
+        clock.sleep(pause(tries), stopping)
     _log.error("Event is lost, tries without an answer: %d: %s", tries, what)
     return False
 

@@ -216,7 +216,7 @@ def test_shutdown_writes_what_waits_and_ends_the_threads() -> None:
     assert _event_threads() == []
 
 
-def test_shutdown_ends_a_pause_between_tries_and_gives_the_rest_one_try_each() -> None:
+def test_shutdown_ends_a_pause_between_tries_and_gives_each_event_one_try() -> None:
     """REC-10"""
     clock = FakeClock()
 
@@ -232,9 +232,29 @@ def test_shutdown_ends_a_pause_between_tries_and_gives_the_rest_one_try_each() -
 
     broadcaster.shutdown()
 
-    assert sink.tries == 3
+    assert sink.tries == 1 + 3
     assert broadcaster.statistics().given_up == 3
     assert _event_threads() == []
+
+
+def test_an_event_that_waits_for_its_next_try_is_written_at_the_shutdown() -> None:
+    """REC-10: the server was lost for a moment, and the program ends."""
+    clock = FakeClock()
+    answers = iter([ConnectionResetError()])
+
+    def lost_at_first() -> None:
+        for error in answers:
+            raise error
+
+    broadcaster = EventBroadcaster(clock=clock)
+    broadcaster.start_recording_to_sink(ListSink(lost_at_first))
+    broadcaster.publish(event("m"))
+    clock.wait_for_waiters()
+
+    broadcaster.shutdown()
+
+    statistics = broadcaster.statistics()
+    assert (statistics.written, statistics.given_up) == (1, 0)
 
 
 def test_shutdown_does_not_wait_for_ever_for_a_sink_that_hangs(
