@@ -24,7 +24,14 @@ from clientgo.testcluster.workloads import Rule, simulate
 from clientgo.testcluster.workloads.pods.stages import Ready
 from clientgo.testing.operator import eventually
 from tests.testcluster.server.http_api import Api
-from tests.testcluster.workloads.objects import deployment, made
+from tests.testcluster.workloads.objects import (
+    daemon_set,
+    deployment,
+    made,
+    replica_set,
+    replication_controller,
+    stateful_set,
+)
 from tests.testcluster.workloads.still_cluster import StillCluster
 
 # -- Endpoints
@@ -304,6 +311,25 @@ def test_a_finished_job_goes_when_its_time_to_live_is_over() -> None:
 
         eventually(lambda: api.call("GET", f"{path}/j").status == 404)
         eventually(lambda: not api.get("/api/v1/namespaces/default/pods")["items"])
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [deployment(), replica_set(), stateful_set(), daemon_set(), replication_controller()],
+    ids=lambda owner: owner.kind,
+)
+def test_a_status_that_a_client_overwrites_is_written_again(owner: Any) -> None:
+    root = "/api/v1" if owner.kind == "ReplicationController" else "/apis/apps/v1"
+    collection = f"{root}/namespaces/default/{owner.kind.lower()}s"
+    ready = "numberReady" if owner.kind == "DaemonSet" else "readyReplicas"
+    with EmbeddedAPIServer() as server, simulate(server, nodes=1):
+        api = Api(server.url)
+        api.create(collection, owner.to_dict())
+        path = f"{collection}/{owner.metadata.name}"
+        eventually(lambda: api.get(path)["status"].get(ready) == 1)
+        wrong = {ready: 0} if owner.kind == "DaemonSet" else {ready: 0, "availableReplicas": 0}
+        api.patch(f"{path}/status", {"status": wrong})
+        eventually(lambda: api.get(path)["status"].get(ready) == 1)
 
 
 def test_a_signed_certificate_is_that_of_a_user_of_the_server() -> None:

@@ -58,6 +58,7 @@ def _every_one(context: MapContext, _node: Any) -> Iterable[ObjectName]:
     owns=[Pod, ControllerRevision],
     sources=[watch(Node, mapper=_every_one), orphans(Pod, adopted_by=DaemonSet)],
     name="daemonsets",
+    default_filter=False,
     rate_limit=MODERATE,
 )
 class DaemonSets(Owner[DaemonSet]):

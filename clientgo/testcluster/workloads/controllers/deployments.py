@@ -22,7 +22,6 @@ from clientgo.api.meta_v1 import LabelSelector
 from clientgo.meta import ObjectMeta
 from clientgo.meta.timestamps import format_time, parse_time
 from clientgo.operator import Context, controller
-from clientgo.operator.predicates import annotations_changed, worth_a_reconcile
 from clientgo.testcluster.workloads.conditions import (
     find_condition,
     with_condition,
@@ -39,7 +38,6 @@ from clientgo.testcluster.workloads.controllers.owner import (
     wanted_replicas,
 )
 from clientgo.testcluster.workloads.controllers.replica_sets import REPLICA_FAILURE
-from clientgo.testcluster.workloads.predicates import OfPrimary
 from clientgo.testcluster.workloads.randomness import digest
 from clientgo.util.text.go_format import compact_json
 
@@ -65,9 +63,6 @@ _OWN_ANNOTATIONS: Final = (
     name="deployments",
     rate_limit=MODERATE,
     default_filter=False,
-    predicate=OfPrimary(
-        Deployment, worth_a_reconcile(minds_finalizers=False) | annotations_changed()
-    ),
 )
 class Deployments(Owner[Deployment]):
     """Moves pods from the ReplicaSets of old templates to that of the present one."""

@@ -29,7 +29,12 @@ _FIRST_BACKOFF, _LONGEST_BACKOFF = 10.0, 600.0
 
 
 @controller(
-    Job, owns=[Pod], sources=[orphans(Pod, adopted_by=Job)], name="jobs", rate_limit=MODERATE
+    Job,
+    owns=[Pod],
+    sources=[orphans(Pod, adopted_by=Job)],
+    name="jobs",
+    default_filter=False,
+    rate_limit=MODERATE,
 )
 class Jobs(Owner[Job]):
     """Keeps as many pods running as may run, until the Job is complete or has failed."""

@@ -96,6 +96,7 @@ class _Replicas(Owner[R]):
     owns=[Pod],
     sources=[orphans(Pod, adopted_by=ReplicaSet)],
     name="replicasets",
+    default_filter=False,
     rate_limit=MODERATE,
 )
 class ReplicaSets(_Replicas[ReplicaSet]):
@@ -109,6 +110,7 @@ class ReplicaSets(_Replicas[ReplicaSet]):
     owns=[Pod],
     sources=[orphans(Pod, adopted_by=ReplicationController)],
     name="replicationcontrollers",
+    default_filter=False,
     rate_limit=MODERATE,
 )
 class ReplicationControllers(_Replicas[ReplicationController]):

@@ -39,6 +39,7 @@ from clientgo.testcluster.workloads.controllers.revisions import HASH, Revisions
     owns=[Pod, ControllerRevision],
     sources=[orphans(Pod, adopted_by=StatefulSet)],
     name="statefulsets",
+    default_filter=False,
     rate_limit=MODERATE,
 )
 class StatefulSets(Owner[StatefulSet]):
