@@ -440,8 +440,7 @@ class Queue(LockedOperations, ForkAwareContext, Generic[T]):
 
     def __len__(self) -> int:
         """Return how many items are listed: neither processed nor delayed ones."""
-        self._do_left()
-        return len(self._ready)
+        return self._read(self._ready.__len__)
 
     def _statistics_locked(self) -> dict[str, Any]:
         return {

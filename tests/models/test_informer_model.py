@@ -193,7 +193,7 @@ def test_the_cache_and_all_handlers_come_to_agree_with_the_server(
         expected = named(source.objects().values())
         for checker in checkers:
             checker.calls.wait_for(
-                lambda _, c=checker: named(c.state.values()) == expected  # type: ignore[misc]
+                lambda _, c=checker: named(list(c.state.values())) == expected  # type: ignore[misc]
             )
         assert named(informer.indexer.list()) == expected
     assert [checker.complaints for checker in checkers] == [[]] * len(checkers)

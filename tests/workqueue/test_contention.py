@@ -44,6 +44,15 @@ def test_getters_that_find_the_lock_taken_go_on_when_it_is_released() -> None:
     assert {getter.result(timeout=30)[0] for getter in getters} == {"a", "b", "c"}
 
 
+def test_a_length_counts_what_its_caller_has_added() -> None:
+    queue = Watched()
+    with queue._lock:
+        counter = Background(lambda: (queue.add("a"), len(queue)))
+        assert queue.waiting.acquire(timeout=30), "an add that was left is not counted"
+
+    assert counter.result(timeout=30) == (None, 1)
+
+
 @pytest.fixture
 def frequent_switches() -> Iterator[None]:
     """Let threads take turns nearly as often as they can."""

@@ -32,17 +32,23 @@ class Interrupt(BaseException):
 
 
 class OddKey:
-    """A key that raises at a given use of its hash or equality, counted from `arm`."""
+    """A key that raises at a given use of its hash or equality, counted from `arm`.
+
+    Only in the thread that has armed it: another one may do what the queue left to it.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.fuse = -1
+        self.thread = 0
         self.raises: type[BaseException] = ValueError
 
     def arm(self, uses: int, raises: type[BaseException] = ValueError) -> None:
-        self.fuse, self.raises = uses, raises
+        self.fuse, self.raises, self.thread = uses, raises, threading.get_ident()
 
     def _use(self) -> None:
+        if threading.get_ident() != self.thread:
+            return
         self.fuse -= 1
         if self.fuse == -1:
             raise self.raises(f"{self.name} cannot be compared")
