@@ -124,7 +124,7 @@ LONGEST_SILENCE: Final = SHORTEST_WATCH_TIMEOUT
 """Seconds without an event or a bookmark after which a watch is not resumed unchecked. A server
 that keeps up sends a bookmark every minute."""
 
-QUICK_RESTART: Final = 10.0
+QUICK_RESTART: Final = 15.0
 """Seconds in which a server that is down restarts, but is not replaced by another."""
 
 WatchErrorHandler = Callable[[Exception], None]
@@ -424,7 +424,6 @@ class Reflector:
         return Closed(ended_at)
 
     def _pause(self, state: Backoff | Relist, stop: threading.Event) -> Event:
-        now = self._clock.monotonic()
         is_back = self._down_since is not None and isinstance(state, Relist) and state.expected
         if is_back and self._may_start_over:
             # A server that has restarted knows no version of before: the watch expires. The pauses
@@ -433,12 +432,13 @@ class Reflector:
         if not (isinstance(state, Backoff) and is_connection_refused(state.error)):
             self._down_since = None
         elif self._down_since is None:
-            self._down_since = now
-        elif now - self._down_since >= QUICK_RESTART:
-            self._news_at = -math.inf  # another server, or another etcd, may come up
+            self._down_since = self._clock.monotonic()
         delay = max(self._delays.step(), retry_after(state.error))
         _log.debug("%s: continuing in %.1f s after: %s", self.name, delay, state.error)
         self._clock.sleep(delay, stop)
+        since = self._down_since
+        if since is not None and self._clock.monotonic() - since >= QUICK_RESTART:
+            self._news_at = -math.inf  # another server, or another etcd, may be there now
         return Waited()
 
     _ACTIONS: ClassVar[dict[type[State], Callable[[Reflector, Any, threading.Event], Event]]] = {

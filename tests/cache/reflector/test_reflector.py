@@ -463,9 +463,9 @@ class TestAServerThatWentBack:
         clock = FakeClock()
         with running(reflector(source, store, clock=clock, name="foos")):
             source.opened.wait_for_count(1)
-            source.server, source.refusals = FakeSource([foo("a")]), 2
+            source.server, source.refusals = FakeSource([foo("a")]), 1
             source.close_watch_after(1.0, clock)
-            for seconds in (QUICK_RESTART, 0.001, 0.001):  # two refusals; the version went back
+            for seconds in (QUICK_RESTART, 0.001):  # after the refusal; the version went back
                 clock.wait_for_waiters(1)
                 clock.step(seconds)
             store.calls.wait_for_count(2)
