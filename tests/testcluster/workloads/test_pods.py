@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.api.core_v1 import Node, Pod
+from clientgo.api.core_v1 import ContainerPort, Node, Pod
 from clientgo.operator.errors import ConfigError
 from clientgo.testcluster.workloads import Rule, load_rules
 from clientgo.testcluster.workloads.conditions import find_condition, is_true
@@ -250,3 +250,34 @@ def test_rules_are_read_from_text() -> None:
     (rule,) = load_rules("rules: [{labels: app=web, exit: {delay: 1.5s, code: 2, times: 3}}]")
 
     assert rule.exit == Exit(delay="1.5s", code=2, times=3)
+
+
+def test_a_port_of_a_node_is_for_one_pod(new_cluster: NewCluster) -> None:
+    def with_port(name: str, **port: Any) -> Pod:
+        wanted = pod(name)
+        wanted.spec.containers[0].ports = [ContainerPort(container_port=80, **port)]
+        return wanted
+
+    cluster = new_cluster(nodes=1)
+    cluster.create(with_port("first", host_port=80, host_ip="127.0.0.1"))
+    cluster.create(
+        with_port("same", host_port=80),
+        with_port("address", host_port=80, host_ip="127.0.0.2"),
+        with_port("protocol", host_port=80, protocol="UDP"),
+        with_port("number", host_port=81),
+        with_port("none"),
+    )
+    cluster.step(1)
+
+    assert [each.metadata.name for each in cluster.pods() if not each.spec.node_name] == ["same"]
+    condition = find_condition(cluster.get(Pod, "same").status.conditions, "PodScheduled")
+    assert condition is not None
+    assert condition.message == (
+        "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports."
+    )
+
+    cluster.delete(Pod, "first")
+    cluster.delete(Pod, "address")
+    cluster.step(40)
+
+    assert cluster.get(Pod, "same").spec.node_name

@@ -118,7 +118,7 @@ class Scheduler:
             self._assumed[pod.metadata.uid] = room.node.metadata.name
         except (ConflictError, NotFoundError):
             return  # another scheduler was faster, or the pod is gone
-        room.take(requests)
+        room.take(pod, requests)
 
 
 def _is_waiting(pod: Pod) -> bool:
@@ -143,7 +143,7 @@ def _rooms(nodes: Sequence[Node], pods: Sequence[Pod], assumed: Mapping[str, str
     for pod in pods:
         room = rooms.get(pod.spec.node_name or assumed.get(pod.metadata.uid, ""))
         if room is not None and pod.status.phase not in FINISHED:
-            room.take(requests_of(pod))
+            room.take(pod, requests_of(pod))
     return list(rooms.values())
 
 

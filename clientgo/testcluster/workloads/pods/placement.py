@@ -1,7 +1,7 @@
 """Which nodes a pod fits on, and why it does not fit on others.
 
-Knows node names, selectors, required node affinity, taints, and requests of resources. Does not
-know affinity between pods, spread constraints, preferences or host ports.
+Knows node names, selectors, required node affinity, taints, host ports, and requests of resources.
+Does not know affinity between pods, spread constraints or preferences.
 
 Upstream: ``pkg/scheduler/framework/plugins``.
 """
@@ -105,6 +105,28 @@ def requests_of(pod: Pod) -> dict[str, Decimal]:
     return total
 
 
+HostPort = tuple[str, str, int]
+"""The address, protocol and number of a port of a node."""
+
+_EVERY_ADDRESS: Final = "0.0.0.0"
+
+
+def host_ports_of(pod: Pod) -> list[HostPort]:
+    """Return the ports of its node that a pod takes."""
+    sidecars = [each for each in pod.spec.init_containers or () if each.restart_policy == "Always"]
+    return [
+        (port.host_ip or _EVERY_ADDRESS, port.protocol or "TCP", port.host_port)
+        for container in [*pod.spec.containers, *sidecars]
+        for port in container.ports or ()
+        if port.host_port
+    ]
+
+
+def _collide(one: HostPort, other: HostPort) -> bool:
+    addresses = {one[0], other[0]}
+    return one[1:] == other[1:] and (len(addresses) == 1 or _EVERY_ADDRESS in addresses)
+
+
 @dataclass
 class Room:
     """What is left of a node; not thread-safe."""
@@ -112,14 +134,17 @@ class Room:
     node: Node
     free: dict[str, Decimal] = field(default_factory=dict)
     pods: int = 0
+    ports: list[HostPort] = field(default_factory=list)
+    """The ports that pods have taken."""
 
     def __post_init__(self) -> None:
         allocatable = self.node.status.allocatable or {}
         self.free = {name: parse_quantity(str(amount)) for name, amount in allocatable.items()}
 
-    def take(self, requests: Mapping[str, Decimal]) -> None:
+    def take(self, pod: Pod, requests: Mapping[str, Decimal]) -> None:
         """Note a pod that is on the node."""
         self.pods += 1
+        self.ports += host_ports_of(pod)
         for name, amount in requests.items():
             self.free[name] = self.free.get(name, Decimal(0)) - amount
 
@@ -132,6 +157,9 @@ class Room:
             return f"node(s) had untolerated taint(s) {{{taint.key}: {taint.value or ''}}}"
         if not selects(pod, self.node):
             return "node(s) didn't match Pod's node affinity/selector"
+        wanted = host_ports_of(pod) if self.ports else ()
+        if any(_collide(port, taken) for port in wanted for taken in self.ports):
+            return "node(s) didn't have free ports for the requested pod ports"
         for name, amount in requests.items():
             if amount > self.free.get(name, Decimal(0)):
                 return "Too many pods" if name == _OWN_POD else f"Insufficient {name}"
