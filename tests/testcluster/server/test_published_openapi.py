@@ -163,6 +163,16 @@ def test_operations_are_named_and_described(document: dict[str, Any]) -> None:
     } == {"exampleCom_v1"}
 
 
+def test_every_field_of_the_metadata_is_described(document: dict[str, Any]) -> None:
+    metadata = document["components"]["schemas"]["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]
+    fields = metadata["properties"]
+
+    assert metadata["description"]
+    assert all(field["description"] for field in fields.values())
+    assert fields["creationTimestamp"]["description"].startswith("CreationTimestamp is a timestamp")
+    assert fields["creationTimestamp"]["allOf"] == [{"$ref": f"{META}.Time"}]
+
+
 def test_a_list_answers_the_list(document: dict[str, Any]) -> None:
     listing = document["paths"]["/apis/example.com/v1/widgets"]["get"]
     [answer] = {

@@ -4,7 +4,8 @@ Promises: one document for each group version. Those of built-in groups are the 
 packed in :mod:`clientgo.testcluster.schema.openapi`; those of custom resources are made from their
 definitions on request.
 
-Does not promise descriptions of built-in fields, which would be most of the data.
+Does not promise descriptions of built-in fields, which would be most of the data; those of the
+metadata of custom resources are ours.
 
 Upstream: ``k8s.io/kube-openapi/pkg/handler3``; apiextensions ``controller/openapi/builder``.
 """
@@ -16,6 +17,7 @@ import re
 from typing import Any
 
 from clientgo.testcluster.schema.openapi import openapi_documents
+from clientgo.testcluster.server.discovery.metadata_fields import OBJECT_META, described
 from clientgo.testcluster.server.discovery.openapi_v2 import answer_v2
 from clientgo.testcluster.server.discovery.published_paths import published_paths
 from clientgo.testcluster.server.discovery.published_schemas import (
@@ -113,6 +115,6 @@ def _referred_to(document: dict[str, Any]) -> dict[str, Any]:
     while wanted:
         name = wanted.pop()
         if name not in found and name in nodes:
-            found[name] = nodes[name]
+            found[name] = described(nodes[name]) if name == OBJECT_META else nodes[name]
             wanted += _REFERENCE.findall(encode(nodes[name]).decode())
     return found
