@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ from clientgo.cache import Latch
 from clientgo.client import Client, selecting
 from clientgo.informers import DynamicInformerFactory, MetadataInformerFactory
 from clientgo.meta import APIResource, GroupVersionResource, ObjectMeta, Unstructured
+from clientgo.observe.metrics import NO_METRICS, set_default_provider
 from clientgo.testing import FakeClient as InMemoryClient
 from clientgo.testing.scripted_server import ScriptedServer, answer_json
 from tests.informers.fake_client import FakeClient
+from tests.observe.metrics.recording import RecordingProvider
 
 _WIDGETS = APIResource(group="example.com", version="v1", kind="Widget", plural="widgets")
 
@@ -92,6 +95,26 @@ def test_a_resource_that_is_not_served_is_no_error_until_it_is_listed(
 
         assert factory.wait_for_cache_sync(stop) == {_WIDGETS.gvr: False}
         assert widgets.informer.name == "example.com/v1, Resource=widgets"
+
+
+def test_metrics_and_errors_name_the_resource_and_not_the_class(stop: threading.Event) -> None:
+    """DYN-01, CMT-04: two informers of other kinds have the same class of objects."""
+    client, provider = FakeClient(), RecordingProvider()
+    client.unserved = {"widgets"}
+    set_default_provider(provider)
+    try:
+        with factory_of(client) as factory:
+            informer = factory.for_resource(_WIDGETS).informer
+            errors: SimpleQueue[Exception] = SimpleQueue()
+            informer.set_watch_error_handler(errors.put)
+            factory.start(stop)
+            error = errors.get(timeout=60.0)
+            stop.set()
+    finally:
+        set_default_provider(NO_METRICS)
+
+    assert "failed to list example.com/v1, Resource=widgets: " in str(error)
+    assert provider.labels["reflector_lists_total"] == {"name": "example.com/v1, Resource=widgets"}
 
 
 def test_metadata_is_asked_for_and_nothing_else(stop: threading.Event) -> None:

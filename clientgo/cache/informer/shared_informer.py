@@ -48,7 +48,7 @@ from clientgo.cache.store.changes import DeletedFinalStateUnknown
 from clientgo.cache.store.indexer import Indexer, ViewedIndexer
 from clientgo.cache.store.keys import IndexFunc
 from clientgo.cache.store.store import StoreStatistics
-from clientgo.meta import GroupVersionKind
+from clientgo.meta import GroupVersionKind, PartialObjectMetadata, Unstructured
 from clientgo.observe.metrics import default_provider
 from clientgo.observe.trace import active_trace
 from clientgo.util.copies import CopyableError, uncopyable
@@ -159,7 +159,9 @@ class SharedIndexInformer(Generic[T]):
         self.indexer: Final[Indexer[T]] = self._indexer_for_users()
         self._lister_watcher = lister_watcher
         self._expected = expected
-        self._description = description or self.name
+        # Objects of any kind have the same class; the name tells what the informer has.
+        is_any_kind = expected in (Unstructured, PartialObjectMetadata)
+        self._description = self.name if is_any_kind else description or self.name
         self._queue_choice = queue
         self._default_period = self._check_period = resync_period
         self._transform = transform
