@@ -48,6 +48,19 @@ FREE_THREADED = (
     "workqueue",
 )
 """What runs threads: the tests of these packages run without the global lock."""
+NOT_FREE_THREADED = (
+    # need google-re2, for patterns in schemas
+    "aio/test_client.py::test_a_command_in_a_container_awaits",
+    "client/streams/test_exec.py",
+    "client/streams/test_logs.py",
+    "client/streams/test_port_forward.py",
+    "observe/trace/test_life_of_a_foo.py",
+    "observe/trace/test_outputs.py::test_the_example_prints_the_way_of_a_key",
+    "util/text/test_go_regexp.py",
+    # There a thread allocates more, and a collection begins when a quarter of the heap is new.
+    "workqueue/test_memory.py",
+    "workqueue/test_reentrance.py::test_a_finalizer_that_the_collector_runs_inside_the_queue_may_add",
+)
 LEFT_OUT = (
     "conformance",
     "clients",
@@ -155,6 +168,7 @@ def _passes(environment: Environment) -> bool:
     variables = dict(os.environ)
     if environment.free_threaded:
         chosen = [f"tests/{name}" for name in FREE_THREADED]
+        chosen += [f"--deselect=tests/{name}" for name in NOT_FREE_THREADED]
         variables["PYTHON_GIL"] = "0"  # also if an extension module asks for the lock
     elif _quick():
         chosen = [f"tests/{name}" for name in QUICK]

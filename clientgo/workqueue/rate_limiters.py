@@ -294,7 +294,7 @@ class _Failures(Generic[T]):
             return count
 
     def forget(self, item: T) -> None:
-        if item not in self._counts:  # most that succeed had not failed: they need no lock
+        if item not in self._counts:  # most had not failed; a lookup in a dict needs no lock
             return
         with self._lock:
             if self._counts.pop(item, None) is not None and not self._counts:

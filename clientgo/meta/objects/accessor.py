@@ -31,6 +31,7 @@ class NoMetadataError(CopyableError, TypeError):
 
 _NO_LABELS: Mapping[str, str] = {}
 _readers: dict[type, Callable[[Any], Any]] = {}
+"""Without a lock: two threads may both make the reader of a type, and either one serves."""
 
 
 def metadata_of(obj: Any) -> Any:
