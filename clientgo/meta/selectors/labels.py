@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from clientgo.meta.validation.form_problems import form_problem
+
 _NAME_MAX_LENGTH = 63  # a DNS label, so that a label can become part of a host name
 _PREFIX_MAX_LENGTH = 253  # a DNS subdomain
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_SHOWN_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _DNS_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _DNS_SUBDOMAIN = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
 
@@ -30,10 +33,10 @@ def label_key_problems(key: str) -> list[str]:
     """
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
-        return [
-            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' "
-            "(e.g. 'example.com/MyName')"
-        ]
+        examples = ("MyName", "my.name", "123-abc")
+        form = form_problem(f"a valid label key {_NAME_RULE}", _SHOWN_NAME, *examples)
+        prefixed = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"{form} {prefixed}"]
     problems = []
     if slash:
         problems += [f"prefix part {problem}" for problem in _subdomain_problems(prefix)]
@@ -42,7 +45,8 @@ def label_key_problems(key: str) -> list[str]:
     elif len(name) > _NAME_MAX_LENGTH:
         problems.append(f"name part must be no more than {_NAME_MAX_LENGTH} bytes")
     if not _NAME.fullmatch(name):
-        problems.append(f"name part {_NAME_RULE} (e.g. 'MyName', or 'my.name', or '123-abc')")
+        examples = ("MyName", "my.name", "123-abc")
+        problems.append(form_problem(f"name part {_NAME_RULE}", _SHOWN_NAME, *examples))
     return problems
 
 
@@ -56,9 +60,14 @@ def label_value_problems(value: str) -> list[str]:
         problems.append(f"must be no more than {_NAME_MAX_LENGTH} bytes")
     if value and not _NAME.fullmatch(value):
         problems.append(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', "
-            "'_' or '.', and must start and end with an alphanumeric character "
-            "(e.g. 'MyValue', or 'my_value', or '12345')"
+            form_problem(
+                "a valid label must be an empty string or consist of alphanumeric characters, '-', "
+                "'_' or '.', and must start and end with an alphanumeric character",
+                f"({_SHOWN_NAME})?",
+                "MyValue",
+                "my_value",
+                "12345",
+            )
         )
     return problems
 

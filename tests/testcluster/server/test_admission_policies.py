@@ -233,7 +233,7 @@ def test_the_match_conditions_of_a_webhook_share_a_budget(api: Api) -> None:
 
 
 def test_an_audit_annotation_that_fails_denies_the_write(api: Api) -> None:
-    annotations = [{"key": "size", "valueExpression": "object.data.missing"}]
+    annotations = [{"key": "size", "valueExpression": "string(object.data.missing)"}]
     install(api, VALIDATING, policy("true", auditAnnotations=annotations))
     assert api.call("POST", CONFIGMAPS, configmap("a")).status == 422
     api.create(CONFIGMAPS, configmap("b") | {"data": {"missing": "text"}})
@@ -345,6 +345,16 @@ def test_policies_get_their_defaults(api: Api) -> None:
             {"validations": [{"expression": "true", "message": "a\nb", "reason": "Why"}]},
             ["spec.validations[0].message", "spec.validations[0].reason"],
         ),
+        ({"validations": [{"expression": "object.spec.on"}]}, ["spec.validations[0].expression"]),
+        ({"validations": [{"expression": "request.on"}]}, ["spec.validations[0].expression"]),
+        (
+            {"validations": [{"expression": "namespaceObject.on"}]},
+            ["spec.validations[0].expression"],
+        ),
+        (
+            {"validations": [{"expression": "true", "messageExpression": "object.metadata.name"}]},
+            ["spec.validations[0].messageExpression"],
+        ),
         ({"variables": [{"name": "a-b", "expression": "1"}]}, ["spec.variables[0].name"]),
         (
             {"matchConditions": [{"name": "a", "expression": "1"}]},
@@ -360,17 +370,27 @@ def test_a_malformed_policy_is_refused(api: Api, spec: dict[str, Any], fields: l
     assert causes(api.call("POST", VALIDATING, policy("true", **spec))) == fields
 
 
+def test_what_is_known_of_a_request_and_a_namespace_has_its_type(api: Api) -> None:
+    validations = [
+        {"expression": "request.dryRun", "messageExpression": "request.userInfo.username"},
+        {"expression": "true", "messageExpression": "namespaceObject.metadata.labels['a']"},
+    ]
+    api.create(VALIDATING, policy("true", validations=validations))
+
+
 @pytest.mark.parametrize(
     ("change", "fields"),
     [
-        ({"apply": "object"}, []),
+        ({"apply": "Object{}"}, []),
+        ({"apply": "object"}, ["spec.mutations[0].applyConfiguration.expression"]),
         ({"apply": "{'a': 1}"}, ["spec.mutations[0].applyConfiguration.expression"]),
         ({"apply": "Object.spec{}"}, ["spec.mutations[0].applyConfiguration.expression"]),
-        ({"patch": "[]"}, []),
+        ({"patch": "true ? [] : [JSONPatch{}]"}, []),
+        ({"patch": "[]"}, ["spec.mutations[0].jsonPatch.expression"]),
         ({"patch": "[JSONPatch{operation: 'add'}]"}, ["spec.mutations[0].jsonPatch.expression"]),
         ({"patch": "[{'op': 'add'}]"}, ["spec.mutations[0].jsonPatch.expression"]),
-        ({"patch": "[]", "reinvocationPolicy": None}, ["spec.reinvocationPolicy"]),
-        ({"patch": "[]", "mutations": []}, ["spec.mutations"]),
+        ({"apply": "Object{}", "reinvocationPolicy": None}, ["spec.reinvocationPolicy"]),
+        ({"apply": "Object{}", "mutations": []}, ["spec.mutations"]),
     ],
 )
 def test_a_malformed_mutation_is_refused(

@@ -111,12 +111,13 @@ def test_custom_resources_have_the_fields_of_their_schema_and_metadata(widgets: 
 
 
 def test_parameters_and_messages_are_checked_too(api: Api) -> None:
-    validations = [{"expression": "params.data['a'] == 'b'", "messageExpression": "params.name"}]
+    message = "string(params.name)"
+    validations = [{"expression": "params.data['a'] == 'b'", "messageExpression": message}]
     obj = policy(validations=validations, paramKind={"apiVersion": "v1", "kind": "ConfigMap"})
 
     assert warned(api, obj) == {
         "spec.validations[0].messageExpression": [
-            "apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'name'"
+            "apps/v1, Kind=Deployment: ERROR: <input>:1:14: undefined field 'name'"
         ]
     }
 

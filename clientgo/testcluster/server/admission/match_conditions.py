@@ -12,11 +12,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clientgo.meta.validation.field_errors import FieldError
-from clientgo.testcluster.cel import DYN, Budget, CelCompileError, Environment
+from clientgo.testcluster.cel import (
+    BOOL,
+    DYN,
+    Budget,
+    CelCompileError,
+    CelEvaluationError,
+    Environment,
+)
+from clientgo.testcluster.cel.library.authorizers import (
+    AUTHORIZER,
+    Access,
+    AccessDecision,
+    AuthorizerValue,
+)
 from clientgo.testcluster.server.admission.evaluation import CONDITIONS_LIMIT, Evaluation
+from clientgo.testcluster.server.admission.expression_types import type_errors
+from clientgo.testcluster.server.admission.input_types import REQUEST
 from clientgo.testcluster.server.storage.storage import Object
 
-_ENVIRONMENT = Environment({"object": DYN, "oldObject": DYN, "request": DYN, "authorizer": DYN})
+_ENVIRONMENT = Environment(
+    {"object": DYN, "oldObject": DYN, "request": REQUEST, "authorizer": AUTHORIZER}
+)
 
 
 class MatchConditions:
@@ -36,7 +53,7 @@ class MatchConditions:
             "object": request.get("object"),
             "oldObject": request.get("oldObject"),
             "request": request,
-            "authorizer": None,
+            "authorizer": AuthorizerValue(_no_authorizer),
         }
         return Evaluation(values, Budget(CONDITIONS_LIMIT)).all_hold(self._programs)
 
@@ -44,7 +61,11 @@ class MatchConditions:
 def expression_errors(expression: str, path: str) -> list[FieldError]:
     """Return the errors of compiling an expression."""
     try:
-        _ENVIRONMENT.compile(expression)
+        program = _ENVIRONMENT.compile(expression)
     except CelCompileError as error:
-        return [FieldError.invalid(path, expression, str(error))]
-    return []
+        return [FieldError.invalid(path, expression, f"compilation failed: {error}")]
+    return type_errors(expression, path, (BOOL,), program.result_type)
+
+
+def _no_authorizer(_: Access) -> AccessDecision:
+    raise CelEvaluationError("the conditions of webhooks have no authorizer here")

@@ -69,6 +69,8 @@ def resize_errors(new: Object, old: Object) -> list[FieldError]:
     if not _node_can_resize(old):
         detail = "Pod running on node without support for resize"
         errors.append(FieldError.forbidden("spec", detail))
+    if disorder := ordering_errors(spec, before):
+        return errors + disorder
     pairs = [
         (field, f"spec.{field}[{index}]", *pair)
         for field in reversed(_CONTAINERS)
@@ -85,6 +87,25 @@ def resize_errors(new: Object, old: Object) -> list[FieldError]:
         ]
     for field, path, container, was in pairs:
         errors += _fixed_errors(field, path, container, was)
+    return errors
+
+
+def ordering_errors(spec: Object, before: Object) -> list[FieldError]:
+    """Return containers that a resize adds, removes, renames or moves."""
+    errors = []
+    for field in _CONTAINERS:
+        new, old = spec.get(field) or [], before.get(field) or []
+        if len(new) != len(old):
+            detail = f"{field} may not be added or removed on resize"
+            errors.append(FieldError.forbidden(f"spec.{field}", detail))
+            continue
+        errors += [
+            FieldError.forbidden(
+                f"spec.{field}[{index}].name", f"{field} may not be renamed or reordered on resize"
+            )
+            for index, (container, was) in enumerate(zip(new, old, strict=True))
+            if container.get("name") != was.get("name")
+        ]
     return errors
 
 

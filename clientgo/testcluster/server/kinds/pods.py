@@ -15,8 +15,13 @@ from collections.abc import Iterator, Sequence
 from clientgo.meta.json_values import copy_json
 from clientgo.meta.selectors import label_key_problems
 from clientgo.meta.validation.field_errors import FieldError
+from clientgo.testcluster.fields.managed_fields import FieldSet
 from clientgo.testcluster.server.kinds.builtin_strategies import StatusStrategy, take
-from clientgo.testcluster.server.kinds.pod_resources import quality_of_service, resize_errors
+from clientgo.testcluster.server.kinds.pod_resources import (
+    ordering_errors,
+    quality_of_service,
+    resize_errors,
+)
 from clientgo.testcluster.server.kinds.pod_warnings import name_warnings, pod_warnings
 from clientgo.testcluster.server.storage.storage import Object
 
@@ -28,6 +33,9 @@ _COMPLETED = {
     "Failed": "The pod failed.",
 }
 """Messages of the row condition of completed pods, by phase."""
+
+
+_SUBRESOURCES_OF_SPEC = ("ephemeralcontainers", "resize")
 
 
 class PodStrategy(StatusStrategy):
@@ -70,7 +78,7 @@ class PodStrategy(StatusStrategy):
     def prepare_for_subresource(self, subresource: str, new: Object, old: Object) -> None:
         """Keep everything except the fields of the subresource."""
         wanted = new["spec"]
-        if subresource not in ("ephemeralcontainers", "resize"):
+        if subresource not in _SUBRESOURCES_OF_SPEC:
             return
         kept = copy_json(old["spec"])
         for key in (new.keys() | old.keys()) - {"metadata"}:
@@ -79,9 +87,17 @@ class PodStrategy(StatusStrategy):
             take(new["metadata"], old["metadata"], key)
         if subresource == "ephemeralcontainers":
             take(kept, wanted, "ephemeralContainers")
+        elif ordering_errors(wanted, kept):  # which validation reports
+            kept = wanted
         else:
             _take_resources(kept, wanted)
         new["spec"] = kept
+
+    def reset_fields(self, subresource: str, api_version: str) -> FieldSet:
+        """Return nothing for subresources that write the spec, as upstream."""
+        if subresource in _SUBRESOURCES_OF_SPEC:
+            return FieldSet()
+        return super().reset_fields(subresource, api_version)
 
     def initial_status(self, obj: Object) -> Object:
         """Return the phase Pending and the quality of service class."""

@@ -97,7 +97,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
     validation = request.parameter("fieldValidation") or FieldValidation.WARN
     if validation not in _VALIDATIONS:
         causes.append(
-            FieldError.not_supported("fieldValidation", validation, [*FieldValidation, ""])
+            FieldError.not_supported("fieldValidation", validation, sorted(["", *FieldValidation]))
         )
     if causes:
         raise invalid_options(kind, causes)

@@ -13,6 +13,7 @@ from ipaddress import ip_address
 import msgspec
 
 from clientgo.meta.validation.field_errors import FieldError
+from clientgo.meta.validation.form_problems import form_problem
 from clientgo.util.text import go_format
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
@@ -31,7 +32,7 @@ class NameRule(msgspec.Struct, frozen=True):
         """Return why ``name`` is refused; a prefix may end in a hyphen."""
         problems = []
         if len(name) > self.max_length:
-            problems.append(f"must be no more than {self.max_length} characters")
+            problems.append(f"must be no more than {self.max_length} bytes")
         checked = name[:-1] + "a" if prefix and name.endswith("-") else name
         pattern = (self.prefix_pattern if prefix else None) or self.pattern
         if not pattern.fullmatch(checked):
@@ -39,25 +40,41 @@ class NameRule(msgspec.Struct, frozen=True):
         return problems
 
 
+_SHOWN_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+
 DNS_SUBDOMAIN = NameRule(
     re.compile(rf"{_LABEL}(?:\.{_LABEL})*"),
     253,
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'example.com')",
+    form_problem(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+        "'.', and must start and end with an alphanumeric character",
+        rf"{_SHOWN_LABEL}(\.{_SHOWN_LABEL})*",
+        "example.com",
+    ),
 )
 
 DNS_LABEL = NameRule(
     re.compile(_LABEL),
     63,
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-    "must start and end with an alphanumeric character (e.g. 'my-name', or '123-abc')",
+    form_problem(
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+        "must start and end with an alphanumeric character",
+        _SHOWN_LABEL,
+        "my-name",
+        "123-abc",
+    ),
 )
 
 DNS_1035_LABEL = NameRule(
     re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?"),
     63,
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name', or 'abc-123')",
+    form_problem(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+        "alphabetic character, and end with an alphanumeric character",
+        "[a-z]([-a-z0-9]*[a-z0-9])?",
+        "my-name",
+        "abc-123",
+    ),
 )
 
 PATH_SEGMENT = NameRule(

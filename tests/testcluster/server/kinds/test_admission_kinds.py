@@ -87,6 +87,10 @@ def test_rules(shared: Api, change: dict[str, Any], expected: Causes) -> None:
         ({"objectSelector": MISSING}, [(f"objectSelector.{VALUES}", "Required")]),
         ({"matchConditions": [{"expression": "true"}]}, [("matchConditions[0].name", "Required")]),
         (
+            {"matchConditions": [{"name": "a", "expression": "object.spec.on"}]},
+            [("matchConditions[0].expression", "Invalid")],
+        ),
+        (
             {"matchConditions": [{"name": "a", "expression": "true"}] * 2},
             [("matchConditions[1].name", "Duplicate")],
         ),

@@ -101,3 +101,51 @@ def test_an_update_of_a_service_shares_no_node_port(shared: Api) -> None:
 
     first, second = (port["nodePort"] for port in updated.body["spec"]["ports"])
     assert first == created["spec"]["ports"][0]["nodePort"] != second
+
+
+@pytest.mark.parametrize(
+    ("containers", "expected"),
+    [
+        ([CONTAINER], []),
+        ([{**CONTAINER, "name": "d"}], ["spec.containers[0].name"]),
+        ([CONTAINER, {**CONTAINER, "name": "d"}], ["spec.containers"]),
+    ],
+)
+def test_a_resize_keeps_the_containers_in_their_order(
+    shared: Api, containers: list[dict[str, Any]], expected: list[str]
+) -> None:
+    name = f"resized-{len(expected)}-{len(containers)}"
+    spec = {"containers": [CONTAINER]}
+    pod = shared.create(f"{CORE}/pods", {"metadata": {"name": name}, "spec": spec})
+    pod["spec"]["containers"] = containers
+
+    answer = shared.call("PUT", f"{CORE}/pods/{name}/resize", pod)
+
+    found = answer.body["details"]["causes"] if answer.status == 422 else []
+    assert [cause["field"] for cause in found] == expected
+
+
+def test_a_resize_owns_what_was_sent_with_it(shared: Api) -> None:
+    spec = {"containers": [CONTAINER]}
+    pod = shared.create(f"{CORE}/pods", {"metadata": {"name": "owned"}, "spec": spec})
+    pod["status"]["message"] = "m"
+
+    resized = shared.call("PUT", f"{CORE}/pods/owned/resize", pod, fieldManager="m").body
+
+    [owner] = [item for item in resized["metadata"]["managedFields"] if item["manager"] == "m"]
+    assert owner["fieldsV1"] == {"f:status": {"f:message": {}}}
+    assert "message" not in resized["status"]
+
+
+def test_a_cause_shows_the_bad_value_and_the_pattern(shared: Api) -> None:
+    rules = [{"verbs": ["get"], "apiGroups": [""], "resources": ["a"], "nonResourceURLs": ["/x"]}]
+    roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+
+    role = shared.call("POST", roles, {"metadata": {"name": "a"}, "rules": rules}).body
+    service = shared.call("POST", SERVICES, {"metadata": {"name": "A"}, "spec": {}}).body
+
+    assert role["details"]["causes"][0]["message"].startswith('Invalid value: ["/x"]: ')
+    assert service["details"]["causes"][0]["message"].endswith(
+        "(e.g. 'my-name',  or '123-abc', "
+        "regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+    )

@@ -27,10 +27,17 @@ from clientgo.testcluster.cel import (
 from clientgo.testcluster.cel.compiler import ObjectFields
 from clientgo.testcluster.cel.library.authorizers import AUTHORIZER, AuthorizerValue
 from clientgo.testcluster.cel.scope import OBJECT_LIMIT
-from clientgo.testcluster.cel.types import NULL, ObjectType, list_of, unify
+from clientgo.testcluster.cel.types import NULL, ObjectType, list_of
 from clientgo.testcluster.server.admission.evaluation import CONDITIONS_LIMIT, Evaluation
+from clientgo.testcluster.server.admission.expression_types import type_errors
+from clientgo.testcluster.server.admission.input_types import NAMESPACE, REQUEST
 
-_INPUTS = {"object": DYN, "oldObject": DYN, "request": DYN, "namespaceObject": DYN}
+_INPUTS: dict[str, CelType] = {
+    "object": DYN,
+    "oldObject": DYN,
+    "request": REQUEST,
+    "namespaceObject": NAMESPACE,
+}
 _PATCH_TYPES: dict[str, ObjectFields] = {
     "Object": None,
     "JSONPatch": {"op": STRING, "path": STRING, "from": STRING, "value": DYN},
@@ -111,10 +118,7 @@ class PolicyExpressions:
         except CelCompileError as error:
             return [FieldError.invalid(path, source, f"compilation failed: {error}")]
         types = [NULL if item is None else item for item in wanted]
-        if not types or found == DYN or any(unify(item, found, {}) for item in types):
-            return []
-        names = " or ".join(map(str, types))
-        return [FieldError.invalid(path, source, f"must evaluate to {names}")]
+        return type_errors(source, path, types, found) if types else []
 
     def evaluation(self, inputs: Inputs, budget: Budget | None = None) -> Evaluation:
         """Return the evaluation of expressions for a write; a variable is evaluated once in it.

@@ -19,7 +19,11 @@ from clientgo.meta.validation.duplicates import duplicates
 from clientgo.meta.validation.field_errors import FieldError
 from clientgo.testcluster.server.kinds.admission.conditions import condition_errors, unique_name
 from clientgo.testcluster.server.kinds.builtin_strategies import BuiltinStrategy, StatusStrategy
-from clientgo.testcluster.server.resources.names import DNS_1035_LABEL, PATH_SEGMENT
+from clientgo.testcluster.server.resources.names import (
+    DNS_1035_LABEL,
+    DNS_SUBDOMAIN,
+    PATH_SEGMENT,
+)
 from clientgo.testcluster.server.storage.storage import Object
 
 if TYPE_CHECKING:
@@ -189,8 +193,11 @@ def _mutation_errors(obj: Object, expressions: PolicyExpressions) -> Iterator[Fi
 
 def _binding_errors(obj: Object, kind: str) -> Iterator[FieldError]:
     spec = obj.get("spec") or {}
-    if not spec.get("policyName"):
+    name = spec.get("policyName", "")
+    if not name:
         yield FieldError.required("spec.policyName")
+    elif problems := DNS_SUBDOMAIN.problems(name):
+        yield from (FieldError.invalid("spec.policyName", name, problem) for problem in problems)
     if (reference := spec.get("paramRef")) is not None:
         yield from _reference_errors(reference, "spec.paramRef")
     if kind == "ValidatingAdmissionPolicyBinding":

@@ -39,7 +39,7 @@ _LAST_PORT = 65535
 def _matching(pattern: re.Pattern[str], problem: str, longest: int | None = None) -> Format:
     def check(text: str) -> list[str]:
         too_long = longest is not None and len(text) > longest
-        problems = [f"must be no more than {longest} characters"] if too_long else []
+        problems = [f"must be no more than {longest} bytes"] if too_long else []
         return problems if pattern.fullmatch(text) else [*problems, problem]
 
     return check
@@ -109,7 +109,7 @@ _HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
 
 def _config_key(key: str) -> list[str]:
-    problems = [] if len(key) <= _MOST_KEY else [f"must be no more than {_MOST_KEY} characters"]
+    problems = [] if len(key) <= _MOST_KEY else [f"must be no more than {_MOST_KEY} bytes"]
     if not _CONFIG_KEY.fullmatch(key):
         problems.append("a valid config key must consist of alphanumeric characters, '-', '_', '.'")
     return problems + _dots(key)

@@ -36,7 +36,10 @@ def error_of(reason: str, path: str, value: Any, detail: str) -> FieldError:
         "TypeInvalid": FieldErrorReason.TYPE_INVALID,
         "Internal": FieldErrorReason.INTERNAL,
     }.get(reason) or FieldErrorReason(f"FieldValue{reason}")
-    shown = OMITTED if full in _WITHOUT_VALUE or isinstance(value, dict | list) else value
+    is_nested = isinstance(value, dict) or (
+        isinstance(value, list) and not all(isinstance(item, str) for item in value)
+    )
+    shown = OMITTED if full in _WITHOUT_VALUE or is_nested else value
     return FieldError(full, path, shown, detail)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from clientgo.testcluster.server.kinds.tables.expressions import Expression
@@ -17,6 +17,7 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
     reason, name = rule.get("reason", "Invalid"), rule.get("field", "")
     without = "" if reason == "Required" else f"failed rule: {rule['rule']}"
     message = rule.get("message", without)
+    shown = _shown_by(name)
     each = Reader(rule["each"]) if "each" in rule else None
     needs = rule.get("needs", "").split()
     item_needs = [name.removeprefix("item.") for name in needs if name.startswith("item.")]
@@ -38,7 +39,7 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
         variables = {"self": value, "oldSelf": old, "object": run.object, "item": None}
         if each is None:
             if evaluate(variables) is False:
-                run.errors.append(error_of(reason, join(path, name), "", message))
+                run.errors.append(error_of(reason, join(path, name), shown(value), message))
             return
         place = each.finder(value, path)
         for index, item in enumerate(each.values(value)):
@@ -46,9 +47,24 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
                 continue
             variables["item"] = item
             if evaluate(variables) is False:
-                run.errors.append(error_of(reason, join(place(index), name), "", message))
+                error = error_of(reason, join(place(index), name), shown(item), message)
+                run.errors.append(error)
 
     return check
+
+
+def _shown_by(name: str) -> Callable[[Any], Any]:
+    """Return what reads the bad value at a field; of structs and what is not there, nothing."""
+    steps = [] if name.startswith("^") or "[" in name else name.split(".") if name else []
+    is_elsewhere = bool(name) and not steps
+
+    def read(value: Any) -> Any:
+        for step in steps:
+            value = value.get(step) if isinstance(value, dict) else None
+        is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return value if not is_elsewhere and (is_list or isinstance(value, str | int)) else ""
+
+    return read
 
 
 def _is_present(value: Any, names: tuple[str, ...]) -> bool:
