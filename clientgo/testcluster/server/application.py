@@ -15,6 +15,7 @@ from typing import Any
 from clientgo.testcluster.server.auth.authentication.shared_token import SharedToken
 from clientgo.testcluster.server.auth.authorization.authorizer import AlwaysAllow, Attributes
 from clientgo.testcluster.server.auth.authorization.refusals import AccessDeniedError, RefusedError
+from clientgo.testcluster.server.auth.flow_control import FlowControl
 from clientgo.testcluster.server.auth.impersonation import Headers, Impersonation
 from clientgo.testcluster.server.auth.users import User
 from clientgo.testcluster.server.cluster import Cluster
@@ -39,7 +40,7 @@ from clientgo.testcluster.server.http.messages import (
 )
 from clientgo.testcluster.server.http.negotiation import plain_type
 from clientgo.testcluster.server.requests.attributes import attributes_of
-from clientgo.testcluster.server.requests.options import check_timeout
+from clientgo.testcluster.server.requests.options import check_timeout, is_long_running
 from clientgo.testcluster.server.requests.routing import answer_resource_request
 from clientgo.testcluster.server.resources.errors import (
     FailedRequestError,
@@ -72,6 +73,7 @@ class Application:
         self._writer = cluster.writer
         self._impersonation = Impersonation(cluster.state.authorizer)
         self._decides = not isinstance(cluster.state.authorizer, AlwaysAllow)
+        self._flow_control = FlowControl(cluster.state.storage)
         self._faults = faults or FaultInjector(SharedToken())
         self._fault_control = fault_control
         self._browser_check = browser_check or BrowserCheck("localhost")
@@ -81,6 +83,7 @@ class Application:
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
         sender = PROGRAM
+        request: Request | None = None
         try:
             sender = self._browser_check.check(scope["headers"])
             request = await read_request(scope, receive)
@@ -108,6 +111,8 @@ class Application:
         except JournalError as error:
             answer = failure_response(internal(str(error)))
         answer.headers += sender.response_headers()
+        if request is not None:
+            answer.headers += request.flow_headers
         send_whole = scope.get("extensions", {}).get(SEND_WHOLE)
         if send_whole is not None and isinstance(answer, Response):
             await send_whole(answer.status, answer.head(), answer.body)
@@ -120,6 +125,7 @@ class Application:
             request.user = self._authenticate(request)
             if "impersonate-" in "".join(request.headers):
                 request.user = self._impersonation.user_of(attributes_of(request), headers)
+        self._classify(request)
         return await self._faults.answer(request, self._state.storage, self._answer)
 
     def _authenticate(self, request: Request) -> User:
@@ -133,6 +139,11 @@ class Application:
             request.headers.get("authorization", ""),
             connection.get_extra_info("peercert") if connection is not None else None,
         )
+
+    def _classify(self, request: Request) -> None:
+        attributes = attributes_of(request)
+        if attributes.verb == "watch" or not is_long_running(attributes):
+            request.flow_headers = self._flow_control.headers(attributes)
 
     def _authorize(self, request: Request) -> None:
         """Refuse what the user of a request may not do.

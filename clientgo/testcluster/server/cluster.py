@@ -14,6 +14,7 @@ from clientgo.testcluster.server.controllers.api_services import ApiServices
 from clientgo.testcluster.server.controllers.background import BackgroundWork
 from clientgo.testcluster.server.controllers.bootstrap_roles import create_bootstrap_roles
 from clientgo.testcluster.server.controllers.definitions import DefinitionController
+from clientgo.testcluster.server.controllers.flow_schemas import FlowSchemaController
 from clientgo.testcluster.server.controllers.garbage_collector import GarbageCollector
 from clientgo.testcluster.server.controllers.initial_objects import create_initial
 from clientgo.testcluster.server.controllers.namespaces import NamespaceController
@@ -87,6 +88,7 @@ class Cluster:
         self._collector = GarbageCollector(*parts)
         PolicyTypeController(self.state, self._work)
         QuotaController(self.state, self._work, self._admission.quotas)
+        self._flow_schemas = FlowSchemaController(*parts)
         cluster_roles = _builtin(registry, "rbac.authorization.k8s.io", "v1", "clusterroles")
         RoleAggregationController(*parts, cluster_roles)
 
@@ -109,6 +111,7 @@ class Cluster:
             {item.name: item.priorities for item in builtin_versions() if item.priorities}
         )
         create_bootstrap_roles(self.writer)
+        self._flow_schemas.create_initial()
         if self._accounts is not None:
             self._accounts.create_initial(authority)
 

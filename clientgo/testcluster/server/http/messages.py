@@ -84,6 +84,8 @@ class Request(msgspec.Struct):
     upgrade: Upgrade | None = None
     """Switches protocols; None under another HTTP server."""
     user: User = ADMIN
+    flow_headers: tuple[tuple[str, str], ...] = ()
+    """What the response says of the flow schema of the request."""
 
     def parameter(self, name: str) -> str:
         """Return the first value of a query parameter; empty if it is missing."""

@@ -22,6 +22,7 @@ from clientgo.meta.selectors import (
     parse_label_selector,
 )
 from clientgo.meta.validation.field_errors import FieldError
+from clientgo.testcluster.server.auth.authorization.authorizer import Attributes
 from clientgo.testcluster.server.http.bodies import decode_options
 from clientgo.testcluster.server.http.messages import Request
 from clientgo.testcluster.server.objects.options import (
@@ -286,10 +287,15 @@ def _watch_causes(options: ListQuery) -> list[FieldError]:
     return causes
 
 
+def is_long_running(attributes: Attributes) -> bool:
+    """Return True for watches, logs and streams, which may take any time."""
+    return attributes.verb == "watch" or attributes.subresource in _LONG_RUNNING
+
+
 def check_timeout(request: Request) -> None:
     """Refuse a ``timeout`` parameter that is no duration; the value is not used.
 
-    Watches, logs and streams may take any time, and have none.
+    What is long-running has none.
 
     Raises:
         FailedRequestError: 400.
@@ -297,8 +303,7 @@ def check_timeout(request: Request) -> None:
     text = request.parameter("timeout")
     if not text:
         return
-    attributes = attributes_of(request)
-    if attributes.verb == "watch" or attributes.subresource in _LONG_RUNNING:
+    if is_long_running(attributes_of(request)):
         return
     try:
         parse_go_duration(text)
