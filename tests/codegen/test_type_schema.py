@@ -297,6 +297,10 @@ class Other(Resource):
     spec: Item
 
 
+class EmptyBytes(Model):
+    data: bytes = b""
+
+
 class Broken(Model):
     a: Missing = None  # type: ignore[name-defined]  # noqa: F821
 
@@ -320,6 +324,7 @@ class Broken(Model):
         (int | None, "", "must be given, but may be None", "the default None"),
         (Annotated[bytes, Meta(min_length=1)], "", "min_length counts bytes", "leave it out"),
         (Annotated[int | str, Meta(min_length=1)], "", "no length", "inside"),
+        (EmptyBytes, ".data", "empty text", r"bytes \| None = None"),
         (Endless, ".children[]", "Endless contains itself", "where it begins again"),
         (Tagged, "", "carries a tag", "use Model"),
         (AsList, "", "written as a list", "use Model"),

@@ -248,6 +248,11 @@ def _object_of_fields(cls: type[Struct], place: Place, docs: Mapping[str, str]) 
         if field.required:
             _refuse_optional(annotation, where)
             required.append(field.encode_name)
+        elif schema.get("format") == "byte" and field.default == b"":
+            problem = (
+                "the default would be sent as an empty text, which the server refuses as base64"
+            )
+            raise where.error(problem, "write bytes | None = None")
         elif "default" not in schema and (default := default_in_schema(field, schema)) is not None:
             schema["default"] = default
         properties[field.encode_name] = _described_first(schema)

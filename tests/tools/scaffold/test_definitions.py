@@ -57,7 +57,7 @@ class WideSpec(Model):
     since: Time | None = None
     until: Annotated[datetime.datetime, Meta(tz=True)] | None = None
     either: int | str = 0
-    blob: bytes = b""
+    blob: bytes | None = None
     labels: Annotated[dict[str, str], Meta(max_length=3), MapType.ATOMIC] = {}
     anything: Any = None
     nothing: Annotated[str | None, NULLABLE] = None
