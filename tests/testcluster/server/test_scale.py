@@ -179,6 +179,18 @@ def test_a_scale_takes_the_replicas_without_a_time_and_nobody_owns_zero(
     assert [entry.get("time") for entry in scalers] == [None] * len(owners)
 
 
+def test_a_scale_owns_no_replicas_that_nobody_owned(api: Api) -> None:
+    config = {"apiVersion": "apps/v1", "kind": "Deployment", **deployment()}
+    path = f"{DEPLOYMENTS}/a"
+    api.call("PATCH", path, config, APPLY_PATCH, fieldManager="m")
+
+    api.call("PATCH", f"{path}/scale", {"spec": {"replicas": 4}}, MERGE_PATCH, fieldManager="s")
+
+    found = api.get(path)
+    assert found["spec"]["replicas"] == 4
+    assert [entry["manager"] for entry in found["metadata"]["managedFields"]] == ["m"]
+
+
 @pytest.mark.parametrize(("replicas", "left"), [({}, 0), ({"replicas": 4}, 4)])
 def test_replicas_that_an_apply_drops_are_0_if_no_other_manager_has_them(
     api: Api, replicas: dict[str, int], left: int

@@ -34,7 +34,11 @@ from clientgo.testcluster.server.kinds.typed_objects import (
     zero_value,
 )
 from clientgo.testcluster.server.kinds.warnings import field_warnings, status_field_warnings
-from clientgo.testcluster.server.resources.errors import bad_request
+from clientgo.testcluster.server.resources.errors import (
+    FailedRequestError,
+    bad_request,
+    internal,
+)
 from clientgo.testcluster.server.resources.resource_type import ResourceType
 from clientgo.testcluster.server.resources.strategy import Decoded, Strategy
 from clientgo.testcluster.server.storage.storage import Object
@@ -112,6 +116,24 @@ class BuiltinStrategy(Strategy):
         self.set_table_defaults(read)
         self.default(read)
         return Decoded(read, unknown)
+
+    def decode_applied(self, resource: ResourceType, obj: Object) -> Decoded:
+        """Read an object that server-side apply has merged.
+
+        Raises:
+            FailedRequestError: 500, a field has the wrong type, as on a real API server.
+        """
+        try:
+            return self.decode(resource, obj)
+        except FailedRequestError as error:
+            metadata = obj["metadata"]
+            name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+            group, _, version = self.api_version.rpartition("/")
+            kind = f"{group}/{version}, Kind={self.kind}"
+            raise internal(
+                f"failed to convert new object ({name}; {kind}) to proper version: unable to "
+                f"convert unstructured object to {kind}: {error}"
+            ) from error
 
     def set_table_defaults(self, obj: Object, *, status_only: bool = False) -> None:
         """Set the defaults of the table in an object, or in its status only, in place."""

@@ -29,7 +29,10 @@ DISABLED_FIELDS: Mapping[str, tuple[str, ...]] = {
     "CronJob": tuple(f"spec.jobTemplate.spec.template.spec.{path}" for path in _OF_PODS),
     "Lease": ("spec.preferredHolder", "spec.strategy"),
     "PersistentVolumeClaim": ("spec.dataSourceRef.namespace",),
-    "Pod": tuple(f"spec.{path}" for path in _OF_PODS),
+    "Pod": (
+        *(f"spec.{path}" for path in _OF_PODS),
+        "status.nodeAllocatableResourceClaimStatuses",
+    ),
     "PodTemplate": tuple(f"template.spec.{path}" for path in _OF_PODS),
     "StatefulSet": (
         "spec.updateStrategy.rollingUpdate.maxUnavailable",

@@ -148,8 +148,9 @@ class StatefulSetStrategy(ScaledStrategy):
         return super().validate(_with_claims(obj))
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """Return the errors of the new state and of the change."""
-        return super().validate_update(_with_claims(new), _with_claims(old))
+        """Return the errors of the new state and of the change; claims can't change."""
+        errors = super().validate_update(_with_claims(new), _with_claims(old))
+        return [error for error in errors if not error.field.startswith(_CLAIMS)]
 
     def warnings(self, new: Object, old: Object | None) -> list[str]:
         """Warn of claims, and of a negative number of revisions, which keeps all, too."""
@@ -163,6 +164,9 @@ class StatefulSetStrategy(ScaledStrategy):
                 "a value >= 0 is recommended"
             )
         return warnings
+
+
+_CLAIMS = "spec.volumeClaimTemplates"
 
 
 def _with_claims(obj: Object) -> Object:

@@ -89,6 +89,9 @@ class Ownership:
         live = resource.strategy.empty_object(resource) if old is None else old
         if subresource == "scale" and (fields := resource.strategy.scale_fields):
             path = fields.spec_replicas
+            entries = live["metadata"].get("managedFields", [])
+            if not any(_owns(entry.get("fieldsV1"), path) for entry in entries):
+                return new  # as of an object without owners
             live, shown = _without_zero(live, path), _without_zero(new, path)
             owned = self._update(resource, subresource, live, shown, writer, convert)
             return new | {"metadata": owned["metadata"]}
@@ -177,6 +180,13 @@ class Ownership:
             raise bad_request(str(error)) from error
         except (TypedValueError, ManagedFieldsError, _ConversionFailedError) as error:
             raise internal(str(error)) from error
+
+
+def _owns(fields: Any, path: tuple[str, ...]) -> bool:
+    """Return True if an entry of ``managedFields`` has a field."""
+    for name in path:
+        fields = fields.get(f"f:{name}") if isinstance(fields, dict) else None
+    return fields is not None
 
 
 def _without_zero(obj: Object, path: tuple[str, ...]) -> Object:

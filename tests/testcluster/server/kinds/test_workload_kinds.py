@@ -103,6 +103,29 @@ def test_an_update_of_a_service_shares_no_node_port(shared: Api) -> None:
     assert first == created["spec"]["ports"][0]["nodePort"] != second
 
 
+def test_the_claims_of_a_stateful_set_are_not_checked_again(shared: Api) -> None:
+    spec = workload(serviceName="s")
+    created = shared.create(f"{APPS}/statefulsets", {"metadata": {"name": "claims"}, "spec": spec})
+    created["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "d"}, "spec": {}}]
+
+    answer = shared.call("PUT", f"{APPS}/statefulsets/claims", created)
+
+    assert [cause["field"] for cause in answer.body["details"]["causes"]] == ["spec"]
+
+
+def test_an_applied_value_that_does_not_fit_is_an_error_of_the_server(shared: Api) -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "z"}}
+    body = {**config, "binaryData": {"a": "!!"}}
+    answer = shared.call(
+        "PATCH", f"{CORE}/configmaps/z", body, "application/apply-patch+yaml", fieldManager="m"
+    )
+
+    assert answer.status == 500
+    assert answer.body["message"].startswith(
+        "failed to convert new object (/z; /v1, Kind=ConfigMap)"
+    )
+
+
 @pytest.mark.parametrize(
     ("containers", "expected"),
     [
