@@ -21,7 +21,7 @@ from typing import Any, Final, TextIO
 from clientgo.cache import DeletedFinalStateUnknown, Lister, SharedIndexInformer
 from clientgo.client import Client, NoMatchError, selecting
 from clientgo.informers import DynamicInformerFactory
-from clientgo.meta import DecodeError, StatusError, Unstructured
+from clientgo.meta import DecodeError, ListOptions, StatusError, Unstructured
 from clientgo.meta.timestamps import parse_time
 from clientgo.rest import ConfigError, TransportError, load_config
 from clientgo.util.text.escapes import escaped
@@ -68,11 +68,15 @@ def _run(options: argparse.Namespace) -> int:
 def watch(client: Client, options: argparse.Namespace, stop: threading.Event, out: TextIO) -> int:
     """Show the objects until ``stop`` is set; return the exit status."""
     kind = client.mapper.resource(options.kind)
+    if not {"list", "watch"} <= set(kind.verbs):
+        raise ValueError(f"{kind.plural} cannot be watched; name another kind")
     everywhere = options.all_namespaces or not kind.namespaced
+    namespace = "" if everywhere else options.namespace or client.namespace
+    first = ListOptions(label_selector=options.selector, limit=1)
+    # An informer would try again for ever what the server refuses.
+    client.resource(kind).namespace(namespace).list(first, stop=stop)
     factory = DynamicInformerFactory(
-        client,
-        namespace="" if everywhere else options.namespace or client.namespace,
-        tweak_list_options=selecting(labels=options.selector),
+        client, namespace=namespace, tweak_list_options=selecting(labels=options.selector)
     )
     with factory:
         informer, lister = factory.for_resource(kind)

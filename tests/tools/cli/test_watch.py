@@ -118,7 +118,10 @@ def test_mistakes_are_one_line(
 
     assert main(["watch", "foobars", *config]) == 2
     assert main(["watch", "cm", "--kubeconfig", str(tmp_path / "nothing")]) == 2
+    assert main(["watch", "tokenreviews", *config]) == 2
+    assert main(["watch", "cm", "-l", "a=b=c", *config]) == 1
 
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2
+    assert len(lines) == 4
+    assert lines[2] == "clientgo watch: tokenreviews cannot be watched; name another kind"
     assert all(line.startswith("clientgo watch: ") for line in lines)
