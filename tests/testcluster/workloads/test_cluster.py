@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from clientgo.api.coordination_v1 import Lease
@@ -14,7 +16,7 @@ from clientgo.api.core_v1 import (
 from clientgo.api.discovery_v1 import EndpointSlice
 from clientgo.api.policy_v1 import PodDisruptionBudget
 from clientgo.api.storage_v1 import StorageClass
-from clientgo.meta import NotFoundError
+from clientgo.meta import NotFoundError, to_plain
 from clientgo.testing.fakes.actions import Action
 from tests.testcluster.workloads.objects import deployment, made, pod
 from tests.testcluster.workloads.still_cluster import StillCluster
@@ -107,17 +109,59 @@ def test_a_claim_may_wait_for_its_first_pod(cluster: StillCluster) -> None:
     assert cluster.get(type(pod()), "user").status.phase == "Running"
 
 
-def free_volume() -> PersistentVolume:
-    plain = {
+def free_volume(**spec: Any) -> PersistentVolume:
+    plain: dict[str, Any] = {
         "metadata": {"name": "free"},
         "spec": {
             "capacity": {"storage": "1Gi"},
             "accessModes": ["ReadWriteOnce"],
-            "hostPath": {"path": "/x"},
+            "csi": {"driver": "example.com", "volumeHandle": "x"},
             "storageClassName": "free",
+            **spec,
         },
     }
     return made(PersistentVolume, plain)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("of_volume", "of_claim"),
+    [
+        ({"volumeMode": "Block"}, {}),
+        ({}, {"volumeMode": "Block"}),
+        ({"volumeAttributesClassName": "gold"}, {}),
+        ({}, {"volumeAttributesClassName": "gold"}),
+        ({}, {"selector": {"matchLabels": {"disk": "ssd"}}}),
+        ({"capacity": {"storage": "1Mi"}}, {}),
+        ({"storageClassName": "other"}, {}),
+        ({"accessModes": ["ReadWriteMany"]}, {}),
+    ],
+)
+def test_a_volume_must_fit_its_claim(
+    cluster: StillCluster, of_volume: dict[str, Any], of_claim: dict[str, Any]
+) -> None:
+    cluster.create(free_volume(**of_volume), claim(storageClassName="free", **of_claim))
+
+    assert cluster.get(PersistentVolumeClaim, "data").spec.volume_name.startswith("pvc-")
+
+
+def test_what_others_write_about_a_bound_claim_stays(cluster: StillCluster) -> None:
+    same = {"volumeAttributesClassName": "gold", "volumeMode": "Block"}
+    volume = free_volume(**same)
+    volume.metadata.labels = {"disk": "ssd"}
+    selector = {"matchLabels": {"disk": "ssd"}}
+    cluster.create(volume, claim(storageClassName="free", selector=selector, **same))
+    before = to_plain(cluster.get(PersistentVolumeClaim, "data"))["status"]
+    assert (before["phase"], before["currentVolumeAttributesClassName"]) == ("Bound", "gold")
+
+    changed = {
+        "capacity": {"storage": "5Gi"},
+        "currentVolumeAttributesClassName": "silver",
+        "allocatedResources": {"storage": "6Gi"},
+    }
+    cluster.patch(PersistentVolumeClaim, "data", {"status": changed}, subresource="status")
+
+    kept = to_plain(cluster.get(PersistentVolumeClaim, "data"))["status"]
+    assert kept == {**before, **changed}
 
 
 def test_a_volume_without_a_claim_can_be_deleted(cluster: StillCluster) -> None:

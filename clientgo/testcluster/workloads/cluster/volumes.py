@@ -18,13 +18,19 @@ from clientgo.api.core_v1 import (
     ObjectReference,
     PersistentVolume,
     PersistentVolumeClaim,
-    PersistentVolumeClaimStatus,
     PersistentVolumeSpec,
     PersistentVolumeStatus,
     Pod,
 )
 from clientgo.api.storage_v1 import StorageClass
-from clientgo.meta import NotFoundError, ObjectMeta, ObjectName
+from clientgo.meta import (
+    NotFoundError,
+    ObjectMeta,
+    ObjectName,
+    everything,
+    selector_from_object,
+    to_plain,
+)
 from clientgo.operator import Context, Result, controller, watch
 from clientgo.operator.errors import is_gone
 from clientgo.operator.mappers import MapContext
@@ -131,18 +137,31 @@ def _free_volume(
 ) -> PersistentVolume | None:
     """Return the smallest volume that a user created and that fits a claim."""
     wanted = parse_quantity(str((claim.spec.resources.requests or {}).get("storage", "0")))
+    selector = everything()
+    if claim.spec.selector is not None:
+        selector = selector_from_object(to_plain(claim)["spec"]["selector"])
     fitting = []
     for volume in volumes:
         size = parse_quantity(str((volume.spec.capacity or {}).get("storage", "0")))
         name = claim.spec.volume_name
         if volume.spec.claim_ref is not None or (name and name != volume.metadata.name):
             continue
-        if (volume.spec.storage_class_name or "") != (claim.spec.storage_class_name or ""):
+        if _kind_of(volume) != _kind_of(claim) or not selector.matches(volume.metadata.labels):
             continue
         modes = set(claim.spec.access_modes or ()) <= set(volume.spec.access_modes or ())
         if modes and size >= wanted:
             fitting.append((size, volume.metadata.name, volume))
     return min(fitting)[2] if fitting else None
+
+
+def _kind_of(obj: PersistentVolume | PersistentVolumeClaim) -> tuple[str, str, str]:
+    """Return what a volume and its claim must have in common."""
+    spec = obj.spec
+    return (
+        spec.storage_class_name or "",
+        spec.volume_attributes_class_name or "",
+        spec.volume_mode or "Filesystem",
+    )
 
 
 def _new_volume(claim: PersistentVolumeClaim, name: str, policy: str) -> PersistentVolume:
@@ -192,12 +211,14 @@ def _bind(ctx: Context[Any], claim: PersistentVolumeClaim, volume: PersistentVol
             },
         )
     write_status(ctx.client, volume, replace(volume.status, phase="Bound"))
+    status = replace(claim.status, phase="Bound", access_modes=volume.spec.access_modes)
+    if claim.status.phase != "Bound":  # from then on, others change these
+        status.capacity = volume.spec.capacity
+        status.current_volume_attributes_class_name = volume.spec.volume_attributes_class_name
     changed = PersistentVolumeClaim(
         metadata=claim.metadata,
         spec=replace(claim.spec, volume_name=volume.metadata.name),
-        status=PersistentVolumeClaimStatus(
-            phase="Bound", access_modes=volume.spec.access_modes, capacity=volume.spec.capacity
-        ),
+        status=status,
     )
     return Result.both(changed, optimistic=False)
 
