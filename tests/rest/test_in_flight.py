@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import threading
@@ -91,7 +92,7 @@ def test_an_attached_socket_takes_timeouts():
 
 
 def test_a_connection_keeps_its_duplicate_between_requests(
-    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
     duplicated: list[int] = []
     duplicate = os.dup
@@ -102,15 +103,19 @@ def test_a_connection_keeps_its_duplicate_between_requests(
         client.get().resource("foos").do()
 
     assert len(duplicated) == 1
-    client.close()  # the server sees it only if the duplicate is closed too
-    server.wait_for_open_connections(0)
+    client.close()
+    gc.collect()
+    assert [str(each.message) for each in recwarn if each.category is ResourceWarning] == []
 
 
 def test_a_connection_that_was_not_to_be_kept_leaves_no_duplicate(server: ScriptedServer) -> None:
     server.on(PATH, answer(body=b"{}", headers=[("Connection", "close")]))
-    client_of(server).get().resource("foos").do()
+    client = client_of(server)
+    client.get().resource("foos").do()
 
-    server.wait_for_open_connections(0)
+    # The server sees the end only if the duplicate is closed too.
+    server.wait_for_open_connections(0, timeout=20)
+    client.close()
 
 
 def test_a_request_is_sent_in_one_piece(

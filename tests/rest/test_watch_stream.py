@@ -80,8 +80,10 @@ class PiecewiseAnswer:
 
     def __init__(self, pieces: list[bytes]) -> None:
         self._pieces = [piece for piece in pieces if piece]
+        self.timeouts: list[float | None] = []
 
     def read_pieces(self, timeout: float | None) -> list[bytes]:
+        self.timeouts.append(timeout)
         return [self._pieces.pop(0)] if self._pieces else []
 
     def close(self) -> None: ...
@@ -315,7 +317,7 @@ def test_silence_beyond_the_idle_timeout_is_detected(server):
 def test_a_watch_that_the_server_does_not_end_in_time_is_ended_here(server):
     """FIELD-06: the read deadline lies a grace period beyond the watch's own timeout."""
     server.on(PATH, watch_begin() + stay_silent())
-    client = RestClient(RestConfig(server=server.url, watch_grace=1.0), api_path="/api/v1")
+    client = RestClient(RestConfig(server=server.url, watch_grace=0.9), api_path="/api/v1")
     stream = client.get().resource("foos").timeout(0.1).watch(CODEC)
 
     with pytest.raises(TransportTimeoutError):
@@ -333,6 +335,29 @@ def test_a_watch_that_is_kept_busy_ends_at_its_deadline_too(server):
 
     with pytest.raises(TransportTimeoutError, match="did not end the watch"):
         stream.read()
+
+
+def test_the_time_that_is_left_is_counted_in_whole_seconds():
+    """A socket sets its timeout, by a system call, only if it changes."""
+    clock = FakeClock()
+
+    class SlowAnswer(PiecewiseAnswer):
+        def read_pieces(self, timeout: float | None) -> list[bytes]:
+            clock.step(0.3)
+            return super().read_pieces(timeout)
+
+    answer = SlowAnswer([b"\n"] * 4)
+    stream = HTTPWatchStream(
+        answer,  # type: ignore[arg-type]
+        CODEC,
+        idle_timeout=59.0,
+        deadline=clock.monotonic() + 59.5,
+        clock=clock,
+    )
+
+    stream.read()
+
+    assert answer.timeouts == [59.0, 59.0, 59.0, 59.0, 59.0]
 
 
 def test_the_time_of_the_last_byte_is_known(server):
