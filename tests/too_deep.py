@@ -24,7 +24,7 @@ def nested_value(levels: int) -> Any:
 TOO_DEEP: Final = 12_000
 """Levels that no decoder follows; CPython 3.14 follows what the stack holds, so it is small."""
 
-_STACK: Final = 352 * 1024
+_STACK: Final = 384 * 1024
 
 
 @contextmanager

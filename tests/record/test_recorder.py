@@ -91,7 +91,7 @@ def test_annotations_reach_the_event() -> None:
         ((pod(), "normal", "R", "m"), "'Normal' or 'Warning'"),
         ((None, "Normal", "R", "m"), "can't be referred to"),
         ((object(), "Normal", "R", "m"), "does not say its kind"),
-        ((pod(), "Normal", "R", "%d", "x"), "%d format"),
+        ((pod(), "Normal", "R", "%d", "x"), "a real number"),
     ],
 )
 def test_what_cannot_be_recorded_is_logged_and_dropped(
