@@ -13,6 +13,14 @@ APPS = "/apis/apps/v1/namespaces/default"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 ENV = [{"name": "A", "valueFrom": {"secretKeyRef": {"key": "k"}}}]
 CONTAINER = {"name": "c", "image": "i"}
+FILE = {"volumeName": "v", "path": "p", "key": "K"}
+FILE_ENV = [{"name": "A", "valueFrom": {"fileKeyRef": FILE}}]
+INDEXED = {
+    "template": {"spec": {"containers": [CONTAINER], "restartPolicy": "Never"}},
+    "backoffLimitPerIndex": 1,
+    "maxFailedIndexes": 1,
+    "successPolicy": {},
+}
 BAD = {"matchLabels": {"a": "b!"}}
 
 
@@ -70,6 +78,29 @@ def test_the_deletion_of_a_missing_job_warns_of_its_pods_too(shared: Api) -> Non
             [("spec.containers[0].env[0].valueFrom.secretKeyRef.name", "Invalid")],
         ),
         (
+            f"{CORE}/pods",
+            {"spec": {"containers": [{**CONTAINER, "env": FILE_ENV}]}},
+            [("spec.containers[0].env[0].valueFrom.fileKeyRef.volumeName", "NotFound")],
+        ),
+        (
+            f"{CORE}/pods",
+            {"spec": {"containers": [{**CONTAINER, "restartPolicyRules": [{"action": "X"}]}]}},
+            [
+                ("spec.containers[0].restartPolicy", "Required"),
+                ("spec.containers[0].restartPolicyRules[0].action", "NotSupported"),
+                ("spec.containers[0].restartPolicyRules[0].exitCodes", "Required"),
+            ],
+        ),
+        (
+            "/apis/batch/v1/namespaces/default/cronjobs",
+            {"spec": {"schedule": "* * * * *", "jobTemplate": {"spec": INDEXED}}},
+            [
+                ("spec.jobTemplate.spec.maxFailedIndexes", "Invalid"),
+                ("spec.jobTemplate.spec.backoffLimitPerIndex", "Invalid"),
+                ("spec.jobTemplate.spec.successPolicy", "Invalid"),
+            ],
+        ),
+        (
             "/apis/apiregistration.k8s.io/v1/apiservices",
             {"spec": {"group": "x.io", "version": "v1", "versionPriority": 1}},
             [("metadata.name", "Invalid"), ("spec.groupPriorityMinimum", "Invalid")],
@@ -77,7 +108,7 @@ def test_the_deletion_of_a_missing_job_warns_of_its_pods_too(shared: Api) -> Non
     ],
 )
 def test_causes(shared: Api, collection: str, body: dict[str, Any], expected: Causes) -> None:
-    assert causes(shared, collection, body) == expected
+    assert causes(shared, collection, body) == sorted(expected)
 
 
 def test_a_status_is_checked_for_finalizers_without_a_domain(shared: Api) -> None:

@@ -80,7 +80,7 @@ CONSTRAINTS: Final = FLAGS | {
     "rules",
 }
 """What can be said of a field. A flag can be a reason (``required: Invalid``); ``immutable`` also
-``{except: [paths], reason: Forbidden}``, and ``unique`` the fields that differ."""
+``{except: [paths], reason: Forbidden, message: text}``, and ``unique`` the fields that differ."""
 
 _TYPE_KEYS = frozenset(
     {"check", "defaults", "distinct", "extends", "fields", "references", "rules", "union"}

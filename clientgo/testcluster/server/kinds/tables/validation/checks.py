@@ -144,7 +144,7 @@ def _all(checks: list[Check]) -> Check | None:
 
 def _object_checks(node: Node, skipped: Sequence[str]) -> list[Check]:
     required: list[tuple[str, str, bool, str]] = []
-    immutable: list[tuple[str, str, list[list[str]]]] = []
+    immutable: list[tuple[str, str, str, list[list[str]]]] = []
     members: dict[str, _Member] = {}
     for name, member in node.members.items():
         if name in skipped:
@@ -183,24 +183,27 @@ def _required(fields: list[tuple[str, str, bool, str]]) -> Check:
     return check
 
 
-def _immutability(said: Any) -> tuple[str, list[list[str]]]:
-    """Return the reason of a change, and the paths that may change."""
+def _immutability(said: Any) -> tuple[str, str, list[list[str]]]:
+    """Return the reason and the message of a change, and the paths that may change."""
     if not isinstance(said, dict):
-        return reason_of(said, "Invalid"), []
-    return said.get("reason", "Invalid"), [list(split_path(path)) for path in said["except"]]
+        return reason_of(said, "Invalid"), _IMMUTABLE, []
+    paths = [list(split_path(path)) for path in said["except"]]
+    return said.get("reason", "Invalid"), said.get("message", _IMMUTABLE), paths
 
 
-def _immutable(fields: list[tuple[str, str, list[list[str]]]]) -> Check:
+_IMMUTABLE = "field is immutable"
+
+
+def _immutable(fields: list[tuple[str, str, str, list[list[str]]]]) -> Check:
     def check(value: Any, old: Any, path: str, run: Run) -> None:
         if old is None:
             return
-        for name, reason, may_change in fields:
+        for name, reason, detail, may_change in fields:
             new, before = value.get(name), old.get(name)
             if not json_equal(new, before) and not json_equal(
                 _without(new, may_change), _without(before, may_change)
             ):
-                error = error_of(reason, join(path, name), new, "field is immutable")
-                run.errors.append(error)
+                run.errors.append(error_of(reason, join(path, name), new, detail))
 
     return check
 
