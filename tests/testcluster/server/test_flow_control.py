@@ -120,6 +120,29 @@ def test_a_refused_request_belongs_to_a_schema_and_an_unknown_client_to_none(
         assert None not in named_by(Api(server.url, token="right").call("GET", "/nowhere"))
 
 
+def test_the_metrics_share_requests_among_the_levels(api: Api) -> None:
+    """The seats of a real server with its defaults."""
+
+    def seats() -> dict[str, str]:
+        lines = api.call("GET", "/metrics").body.splitlines()
+        found = [line for line in lines if line.startswith("apiserver_flowcontrol_nominal")]
+        return {line.split('"')[1]: line.split()[1] for line in found}
+
+    assert seats() == {
+        "catch-all": "13",
+        "exempt": "0",
+        "global-default": "49",
+        "leader-election": "25",
+        "node-high": "98",
+        "system": "74",
+        "workload-high": "98",
+        "workload-low": "245",
+    }
+
+    api.patch(f"{LEVELS}/catch-all", {"spec": {"limited": {"nominalConcurrencyShares": 260}}})
+    assert (seats()["catch-all"], seats()["system"]) == ("312", "36")
+
+
 # -- rules
 
 

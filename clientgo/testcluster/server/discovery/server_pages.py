@@ -8,10 +8,12 @@ Upstream: apiserver ``server/routes``, ``server/healthz``.
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Iterator
 from typing import Final, Protocol
 
+from clientgo.testcluster.server.auth.flow_control import LEVELS
 from clientgo.testcluster.server.discovery.openid import OPENID_PATHS
 from clientgo.testcluster.server.http.messages import (
     Request,
@@ -76,6 +78,9 @@ _BUILD = {
     "compiler": platform.python_implementation(),
     "platform": f"{platform.system().lower()}/{platform.machine()}",
 }
+
+_REQUESTS_AT_A_TIME: Final = 600
+"""The default of a real server; here only what the metrics share out."""
 
 _PAGES = (*OPENID_PATHS, "/metrics", "/openapi/v2", "/openapi/v3", "/version")
 
@@ -178,6 +183,25 @@ def _metrics(state: ServerState) -> str:
             "# HELP apiserver_longrunning_requests Number of open watches.",
             "# TYPE apiserver_longrunning_requests gauge",
             *watches,
+            "# HELP apiserver_flowcontrol_nominal_limit_seats Requests of each level.",
+            "# TYPE apiserver_flowcontrol_nominal_limit_seats gauge",
+            *_seats(state.storage),
             "",
         ]
     )
+
+
+def _seats(storage: Storage) -> Iterator[str]:
+    """Yield how the requests of a real server are shared among the priority levels.
+
+    Upstream: ``--max-requests-inflight`` and ``--max-mutating-requests-inflight``.
+    """
+    shares = {}
+    for stored in storage.collection(LEVELS).scan():
+        spec = stored.decode()["spec"]
+        limits = spec.get("limited") or spec.get("exempt") or {}
+        shares[stored.key] = limits.get("nominalConcurrencyShares", 0)
+    total = sum(shares.values())
+    for name, share in sorted(shares.items()):
+        seats = math.ceil(_REQUESTS_AT_A_TIME * share / total) if total else 0
+        yield f'apiserver_flowcontrol_nominal_limit_seats{{priority_level="{name}"}} {seats}'
