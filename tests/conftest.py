@@ -42,8 +42,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if sys.version_info < (3, 14) or not pyfuncitem.get_closest_marker("small_stack"):
         return None
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    with small_stacks():
-        Background(partial(pyfuncitem.obj, **arguments)).result(timeout=300.0)
+    gc.disable()  # hypothesis is called at each collection, and has no stack where that is used up
+    try:
+        with small_stacks():
+            Background(partial(pyfuncitem.obj, **arguments)).result(timeout=300.0)
+    finally:
+        gc.enable()
     return True
 
 
