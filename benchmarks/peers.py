@@ -16,9 +16,10 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+from benchmarks.processes import memory
 
 GROUP, VERSION, PLURAL = "samplecontroller.k8s.io", "v1alpha1", "foos"
 
@@ -241,11 +242,8 @@ def main(name: str, url: str, count: str) -> None:
 
 def _most_memory() -> float:
     """Return the most megabytes that this process had; getrusage counts those of its parent too."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    [line] = (each for each in status.read_text().splitlines() if each.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
+    own = memory("VmHWM") / 2**20
+    return own or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shlex
 import statistics
@@ -28,11 +27,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from benchmarks.grid import Figure, Grid, Scale
+from benchmarks.processes import memory, processor_time
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import Event, Namespace
 from clientgo.cache import DeletedFinalStateUnknown, wait_for_cache_sync
@@ -46,14 +45,14 @@ from clientgo.meta import (
     ObjectName,
     StatusError,
 )
-from clientgo.rest import load_config
+from clientgo.rest import ConfigError, TransportError, load_config
 from clientgo.workqueue import RateLimitingQueue, run_workers
-from sample_controller.demo import install_crd
+from sample_controller.demo import MissingError, install_crd
 from sample_controller.types import Foo, FooSpec
 
 OURS: Final = "clientgo"
 NAMESPACE: Final = "benchmark"
-TIMEOUT: Final = 120.0
+TIMEOUT: Final = 120
 _WRITERS: Final = 2
 SAMPLE = 1.0
 _IDLE: Final = 0.02
@@ -68,14 +67,16 @@ _OF_CONTROLLER: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Round:
-    """What one round of one controller took."""
+class Cell(NamedTuple):
+    """What was measured, and its unit."""
 
-    seconds: float
-    cpu: float
-    megabytes: float
-    writes: Mapping[str, int]
+    operation: str
+    unit: str
+
+
+SECONDS = Cell("until the statuses are written", "s")
+CPU = Cell("processor time for a Foo", "ms")
+MEMORY = Cell("most memory", "MB")
 
 
 class Bench:
@@ -83,7 +84,7 @@ class Bench:
 
     def __init__(self, client: Client, count: int) -> None:
         self._client = client
-        self._count = count
+        self._names = [f"foo-{number}" for number in range(count)]
         self._foos = client.resource(Foo).namespace(NAMESPACE)
         self._deployments = client.resource(Deployment).namespace(NAMESPACE)
         self._queue: RateLimitingQueue[ObjectName] = RateLimitingQueue()
@@ -96,17 +97,18 @@ class Bench:
         """Watch Foos and Deployments until the end of the block."""
         stop = threading.Event()
         with SharedInformerFactory(self._client, namespace=NAMESPACE) as factory:
-            foos = factory.informer_for(Foo)
-            deployments = factory.informer_for(Deployment)
-            foos.add_event_handler(
-                on_add=self._see, on_update=lambda _, new: self._see(new), on_delete=self._forget
-            )
-            deployments.add_event_handler(on_add=self._see, on_delete=self._forget)
+            informers = factory.informer_for(Foo), factory.informer_for(Deployment)
+            for informer in informers:
+                informer.add_event_handler(
+                    on_add=self._see,
+                    on_update=lambda _, new: self._see(new),
+                    on_delete=self._forget,
+                )
             worker = threading.Thread(
                 target=run_workers, args=(stop, self._queue, self._make_available)
             )
             factory.start(stop)
-            wait_for_cache_sync(stop, foos, deployments)
+            wait_for_cache_sync(stop, *informers)
             worker.start()
             try:
                 self._clean()
@@ -115,39 +117,40 @@ class Bench:
                 stop.set()
                 worker.join()
 
-    def measure(self, command: list[str]) -> Round:
+    def measure(self, command: list[str]) -> dict[Cell, float]:
         """Run a controller for one round."""
+        count = len(self._names)
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as it:
             try:
-                self._create("warm-up", 1)
-                self._wait(lambda: bool(self._ready), f"{command[0]} keeps a Deployment for a Foo")
+                self._create(["warm-up"])
+                self._wait(lambda: bool(self._ready), "it keeps a Deployment for a Foo", it)
                 _wait_until_idle(it.pid)
-                before, cpu, started = self._writes(), _cpu(it.pid), time.perf_counter()
-                parts = [
-                    threading.Thread(target=self._create, args=(f"foo-{each}", number))
-                    for each, number in enumerate(_shares(self._count, _WRITERS))
+                before, cpu, started = self._writes(), processor_time(it.pid), time.perf_counter()
+                writers = [
+                    threading.Thread(target=self._create, args=[self._names[number::_WRITERS]])
+                    for number in range(_WRITERS)
                 ]
-                for part in parts:
-                    part.start()
-                self._wait(lambda: len(self._ready) > self._count, "the status of each Foo")
+                for writer in writers:
+                    writer.start()
+                self._wait(lambda: len(self._ready) > count, "the status of each Foo", it)
                 seconds = time.perf_counter() - started
-                for part in parts:
-                    part.join()
+                for writer in writers:
+                    writer.join()
                 _wait_until_idle(it.pid)
-                done = Round(seconds, _cpu(it.pid) - cpu, _peak(it.pid), self._writes() - before)
+                took = 1e3 * (processor_time(it.pid) - cpu) / count
+                found = {SECONDS: seconds, CPU: took, MEMORY: memory("VmHWM", it.pid) / 2**20}
             finally:
                 it.terminate()
+        for what, sent in sorted((self._writes() - before).items()):
+            found[Cell(f"{what}, for a Foo", "requests")] = sent / count
         self._clean()
-        return done
+        return found
 
-    def _create(self, prefix: str, count: int) -> None:
-        for each in range(count):
-            name = f"{prefix}-{each}"
+    def _create(self, names: list[str]) -> None:
+        for name in names:
+            metadata = ObjectMeta(name=name, namespace=NAMESPACE)
             self._foos.create(
-                Foo(
-                    metadata=ObjectMeta(name=name, namespace=NAMESPACE),
-                    spec=FooSpec(deployment_name=name, replicas=1),
-                )
+                Foo(metadata=metadata, spec=FooSpec(deployment_name=name, replicas=1))
             )
 
     def _clean(self) -> None:
@@ -157,17 +160,17 @@ class Bench:
 
     def _see(self, obj: Foo | Deployment) -> None:
         with self._changed:
-            self._left.add((type(obj).__name__, obj.metadata.name))
-            if isinstance(obj, Deployment):
-                self._queue.add(ObjectName.of(obj))
-            elif obj.status.available_replicas == obj.spec.replicas:
+            self._left.add((obj.kind, obj.metadata.name))
+            if isinstance(obj, Foo) and obj.status.available_replicas == obj.spec.replicas:
                 self._ready.add(obj.metadata.name)
                 self._changed.notify_all()
+        if isinstance(obj, Deployment) and not (obj.status and obj.status.available_replicas):
+            self._queue.add(ObjectName.of(obj))
 
     def _forget(self, gone: Foo | Deployment | DeletedFinalStateUnknown) -> None:
         obj = gone.obj if isinstance(gone, DeletedFinalStateUnknown) else gone
         with self._changed:
-            self._left.discard((type(obj).__name__, obj.metadata.name))
+            self._left.discard((obj.kind, obj.metadata.name))
             self._ready.discard(obj.metadata.name)
             self._changed.notify_all()
 
@@ -176,10 +179,17 @@ class Bench:
         with suppress(NotFoundError):
             self._deployments.patch(name.name, {"status": status}, subresource="status")
 
-    def _wait(self, seen: Callable[[], bool], what: str) -> None:
+    def _wait(
+        self, seen: Callable[[], bool], what: str, process: subprocess.Popen[bytes] | None = None
+    ) -> None:
+        """Wait for what a controller does, while it runs."""
         with self._changed:
-            if not self._changed.wait_for(seen, TIMEOUT):
-                raise TimeoutError(f"not within {TIMEOUT:.0f} s: {what}")
+            for _ in range(TIMEOUT):
+                if self._changed.wait_for(seen, 1.0):
+                    return
+                if process is not None and process.poll() is not None:
+                    raise MissingError(f"it ended with {process.returncode}; run it to see why")
+        raise MissingError(f"not within {TIMEOUT} s: {what}")
 
     def _writes(self) -> Counter[str]:
         """Return how many writes of a controller the server has answered, by kind."""
@@ -199,7 +209,7 @@ class Bench:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print a table, write the figures."""
+    """Measure, print the figures, write them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.real_server")
     add = parser.add_argument
     add("--kubeconfig", required=True, help="of a server on which nothing else happens")
@@ -209,88 +219,59 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--out", type=Path, help="write the result here, as JSON")
     options = parser.parse_args(arguments)
     ours = [sys.executable, "-m", "sample_controller", "--kubeconfig", options.kubeconfig]
-    commands = {OURS: ours}
-    for text in options.beside:
-        command = shlex.split(text)
-        commands[Path(command[0]).name] = command
-    grid = Grid(Scale.FULL)
-    with Client(load_config(options.kubeconfig)) as client:
-        discovery = DiscoveryClient(client.config)
-        grid.versions["API server"] = discovery.server_version().git_version
-        with suppress(AlreadyExistsError):
-            install_crd(client)
-        with suppress(AlreadyExistsError):
-            client.resource(Namespace).create(Namespace(metadata=ObjectMeta(name=NAMESPACE)))
-        bench = Bench(client, options.foos)
-        found: dict[str, list[Round]] = {name: [] for name in commands}
-        with bench.running():
-            for _ in range(options.rounds):
-                for name, command in commands.items():
-                    found[name].append(bench.measure(command))
+    others = [shlex.split(command) for command in options.beside]
+    commands = {OURS: ours, **{Path(command[0]).name: command for command in others}}
+    grid, found, name = Grid(Scale.FULL), {each: [] for each in commands}, OURS
+    try:
+        with Client(load_config(options.kubeconfig)) as client:
+            version = DiscoveryClient(client.config).server_version()
+            grid.versions["API server"] = version.git_version
+            with suppress(AlreadyExistsError):
+                install_crd(client)
+            with suppress(AlreadyExistsError):
+                client.create(Namespace(metadata=ObjectMeta(name=NAMESPACE)))
+            bench = Bench(client, options.foos)
+            with bench.running():
+                for _ in range(options.rounds):
+                    for name, command in commands.items():
+                        found[name].append(bench.measure(command))
+    except (ConfigError, StatusError, TransportError, MissingError, OSError) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
     _add(grid, found, options.foos)
     if options.out:
         options.out.write_text(json.dumps(grid.result(), indent=1) + "\n", encoding="utf-8")
     return 0
 
 
-def _add(grid: Grid, found: Mapping[str, list[Round]], count: int) -> None:
+def _add(grid: Grid, found: Mapping[str, list[dict[Cell, float]]], count: int) -> None:
     """Add the figures of each controller, ours with its ratios to the others."""
-    for operation, unit, field, factor in (
-        ("until the statuses are written", "s", "seconds", 1.0),
-        ("processor time for a Foo", "ms", "cpu", 1e3 / count),
-        ("most memory", "MB", "megabytes", 1.0),
-    ):
-        values = {
-            name: [factor * getattr(each, field) for each in rounds]
-            for name, rounds in found.items()
-        }
+    for of in dict.fromkeys(cell for rounds in found.values() for each in rounds for cell in each):
+        values = {name: [each.get(of, 0.0) for each in rounds] for name, rounds in found.items()}
         middle = {name: statistics.median(each) for name, each in values.items()}
         for name, each in values.items():
-            ratios = {peer: middle[peer] / middle[OURS] for peer in found if peer != OURS}
-            cell = ("real server", operation, count, "2 workers", name, unit)
+            if not middle[name]:
+                continue  # a conflict now and then belongs to the run
+            ratios = {}
+            if name == OURS and of.unit != "requests":
+                ratios = {peer: middle[peer] / middle[OURS] for peer in found if peer != OURS}
+            cell = ("real server", of.operation, count, "2 workers", name, of.unit)
             grid.add(
                 Figure(
                     *cell,
-                    middle[name],
-                    min(each),
-                    max(each),
-                    ratios if name == OURS else {},
+                    *(middle[name], min(each), max(each), ratios),
                     smaller_is_better=True,
-                    is_peer=name != OURS,
+                    is_peer=name != OURS or of.unit == "requests",
                 )
             )
-    for name, rounds in found.items():
-        for what in sorted(set().union(*(each.writes for each in rounds))):
-            counts = [each.writes.get(what, 0) / count for each in rounds]
-            cell = ("real server", f"{what}, for a Foo", count, "2 workers", name, "requests")
-            figure = Figure(*cell, statistics.median(counts), min(counts), max(counts))
-            if figure.value:  # a conflict now and then belongs to the run
-                grid.add(replace(figure, smaller_is_better=True, is_peer=True))
-
-
-def _shares(count: int, parts: int) -> list[int]:
-    return [count // parts + (each < count % parts) for each in range(parts)]
 
 
 def _wait_until_idle(pid: int) -> None:
     """Wait until a process takes no processor time; there is nothing to be woken by."""
     spent = -1.0
-    while (now := _cpu(pid)) - spent > _IDLE:
+    while (now := processor_time(pid)) - spent > _IDLE:
         spent = now
         time.sleep(SAMPLE)
-
-
-def _cpu(pid: int) -> float:
-    """Return the seconds of processor time of a process."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _peak(pid: int) -> float:
-    """Return the most memory of a process so far, in MB."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    found = re.search(r"VmHWM:\s*(\d+)", status)
-    return int(found[1]) / 1024 if found else 0.0
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import selectors
 import socket
@@ -22,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.processes import memory, processor_time
 from clientgo.testcluster.server import EmbeddedAPIServer
 
 CLIENTS = 6
@@ -89,15 +89,11 @@ class Server:
 
     @property
     def resident_bytes(self) -> int:
-        status = Path(f"/proc/{self._program.pid}/status").read_text()
-        found = re.search(r"VmRSS:\s+(\d+) kB", status)
-        assert found is not None
-        return int(found[1]) * 1024
+        return memory("VmRSS", self._program.pid)
 
     @property
     def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self._program.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_time(self._program.pid)
 
     def stop(self) -> None:
         self._program.terminate()

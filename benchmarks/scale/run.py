@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
+from benchmarks.processes import memory
 from benchmarks.scale.feeder import Feeder, feeder
 from benchmarks.scale.model import PAGE
 from clientgo.cache import (
@@ -220,15 +220,15 @@ def run(setup: Setup) -> Measured:
         )
         controller = Controller(setup, informer)
         running = threading.Thread(target=informer.run, args=(stop,))
-        before = _memory("VmRSS")
+        before = memory("VmRSS")
         try:
             with _collections(measured):
                 with _timed() as first_list:
                     running.start()
                     controller.wait(setup.objects)
                 measured.first_list = first_list[0] / setup.objects
-                measured.bytes = (_memory("VmRSS") - before) / setup.objects
-                measured.peak_bytes = (_memory("VmHWM") - before) / setup.objects
+                measured.bytes = (memory("VmRSS") - before) / setup.objects
+                measured.peak_bytes = (memory("VmHWM") - before) / setup.objects
                 _changes(setup, measured, server, controller, clock)
             _writes(measured, informer.indexer)
         finally:
@@ -306,15 +306,6 @@ def _collections(measured: Measured) -> Iterator[None]:
         yield
     finally:
         gc.callbacks.remove(note)
-
-
-def _memory(what: str) -> int:
-    """Return bytes of this process: VmRSS now, VmHWM at most so far. 0 where Linux is not."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return 0
-    [line] = (each for each in status.read_text().splitlines() if each.startswith(what))
-    return int(line.split()[1]) * 1024
 
 
 INDEXES: dict[str, Callable[[Any], list[str]]] = {
