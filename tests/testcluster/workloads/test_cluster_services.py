@@ -332,6 +332,21 @@ def test_a_status_that_a_client_overwrites_is_written_again(owner: Any) -> None:
         eventually(lambda: api.get(path)["status"].get(ready) == 1)
 
 
+def test_a_port_of_a_pod_answers_with_its_name_through_the_proxy() -> None:
+    path = "/api/v1/namespaces/default/pods"
+    ports = [{"containerPort": 8080}]
+    spec = {"containers": [{"name": "c", "image": "image", "ports": ports}]}
+    with EmbeddedAPIServer() as server, simulate(server, nodes=1):
+        api = Api(server.url)
+        api.create(path, {"metadata": {"name": "web"}, "spec": spec})
+        eventually(lambda: api.get(f"{path}/web")["spec"].get("nodeName"))
+
+        assert api.call("GET", f"{path}/web/proxy/").body == "web"
+        refused = api.call("GET", f"{path}/web:9/proxy/")
+        assert refused.status == 503
+        assert "connection refused" in refused.body["message"]
+
+
 def test_a_signed_certificate_is_that_of_a_user_of_the_server() -> None:
     with EmbeddedAPIServer(secure=True, authorization="RBAC") as server, simulate(server):
         with Client(load_config(server.kubeconfig)) as client:

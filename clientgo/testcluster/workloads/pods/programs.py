@@ -98,7 +98,7 @@ def _serve(connection: PodConnection) -> None:
         )
     for data in iter(connection.read, b""):
         if b" HTTP/1." in data.partition(b"\r\n")[0]:
-            text = f"{connection.pod['metadata']['name']}\n"
+            text = connection.pod["metadata"]["name"]
             connection.write(
                 "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n"
                 f"Content-Length: {len(text)}\r\n\r\n{text}"

@@ -1,15 +1,13 @@
 """The handlers of subresources.
 
 Promises ``status``, ``scale``, ``finalize``, ``token``, ``binding`` and ``eviction``. Those of a
-running pod (``log``, ``exec`` ...) are answered if something beside the server provides programs;
-``proxy`` is refused.
+running pod (``log``, ``exec``, ``proxy`` ...) are answered if something beside the server provides
+programs; ``proxy`` of services and nodes is refused.
 
 Upstream: the ``rest`` storages of each resource and of custom resources.
 """
 
 from __future__ import annotations
-
-import re
 
 from msgspec.structs import replace
 
@@ -20,6 +18,10 @@ from clientgo.testcluster.server.requests.request_info import RequestInfo
 from clientgo.testcluster.server.requests.subresources.account_tokens import create_token
 from clientgo.testcluster.server.requests.subresources.eviction import evict
 from clientgo.testcluster.server.requests.subresources.pod_logs import read_log
+from clientgo.testcluster.server.requests.subresources.pod_proxy import (
+    PROXIED_NAME,
+    pass_to_pod,
+)
 from clientgo.testcluster.server.requests.subresources.pod_streams import (
     forward_ports,
     run_command,
@@ -71,9 +73,6 @@ def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb
 
 _PROXIED = {**_METHODS, "HEAD": "get", "OPTIONS": "get"}
 """A proxy passes on every method."""
-
-_SCHEMED = re.compile(r"(?:https?:)?([^:]+)(?::[^:]*)?")
-"""The name of a pod, service or node to which requests are passed: ``[scheme:]name[:port]``."""
 
 
 async def create_binding(call: VerbCall) -> AnyResponse:
@@ -136,9 +135,11 @@ async def _assign(call: VerbCall, binding: Object, options: WriteOptions) -> Any
     return value_response(_SUCCESS, call.representation.media_type, 201)
 
 
-async def _refuse_proxy(call: VerbCall) -> AnyResponse:
-    """Refuse: pods don't run here."""
-    if found := _SCHEMED.fullmatch(call.name):
+async def _proxy(call: VerbCall) -> AnyResponse:
+    """Pass requests to pods; refuse those to services and nodes, which have no address here."""
+    if call.resource.plural == "pods":
+        return await pass_to_pod(call)
+    if found := PROXIED_NAME.fullmatch(call.name):
         call = replace(call, name=found[1])
     await existing(call)
     message = "proxy is not available: the embedded API server runs no pods"
@@ -159,7 +160,7 @@ _HANDLERS: dict[tuple[str, str], Verb] = {
     ("log", "get"): read_log,
     **{(name, verb): run_command for name in ("attach", "exec") for verb in _CONNECT},
     **{("portforward", verb): forward_ports for verb in _CONNECT},
-    **{("proxy", verb): _refuse_proxy for verb in _METHODS.values()},
+    **{("proxy", verb): _proxy for verb in _METHODS.values()},
 }
 
 CREATED_BELOW: tuple[Verb, ...] = (create_token, _bind, evict)

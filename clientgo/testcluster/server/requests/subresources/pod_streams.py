@@ -187,7 +187,7 @@ class _CommandResponse(_StreamResponse[PodProcess]):
         if not self._has_stdin:
             await stream.put(b"")
         try:
-            status = _exit_status(await _on_thread(self._program, stream))
+            status = _exit_status(await on_thread(self._program, stream))
         except BrokenPipeError:
             return
         except Exception as error:  # noqa: BLE001 - it is the program's, and the client gets it
@@ -234,7 +234,7 @@ class _PortsResponse(_StreamResponse[PodConnection]):
             await self._channels.send(stream.channel, number)
             await self._channels.send(errors, number)
             try:
-                await _on_thread(self._program, stream)
+                await on_thread(self._program, stream)
             except BrokenPipeError:
                 return
             except Exception as error:  # noqa: BLE001 - as for a command
@@ -252,7 +252,7 @@ class _PortsResponse(_StreamResponse[PodConnection]):
                 await stream.put(data)
 
 
-async def _on_thread(program: Callable[[S], T], stream: S) -> T:
+async def on_thread(program: Callable[[S], T], stream: S) -> T:
     """Return what a program returns; it runs in a thread, for as long as it likes."""
     future: concurrent.futures.Future[T] = concurrent.futures.Future()
     future.set_running_or_notify_cancel()
