@@ -37,10 +37,10 @@ _FAILURES: Final[Mapping[int, str]] = {
 }
 _ADVICE: Final[Mapping[int, str]] = {
     401: "log in again, or check the credentials in the kubeconfig",
-    403: "grant the verb to this user, as with a Role and a RoleBinding",
     429: "ask less often",
     503: "try again when the server is up",
 }
+_NOT_ALLOWED: Final = "grant the verb to this user, as with a Role and a RoleBinding"
 _NO_SUCH_PATH: Final = "check the group, version and resource; a custom resource needs its CRD"
 _NOT_OF_THE_API: Final = "is this the API server, or a proxy or gateway that answers for it?"
 _DECLARED: Final = ("status", "scale")
@@ -110,6 +110,9 @@ def _reason(method: str, code: int) -> str:
 
 
 def _advice(status: Status, path: str) -> str:
+    if status.code == HTTPStatus.FORBIDDEN:
+        # A quota, a policy, or a namespace that is being deleted forbids what the user may do.
+        return _NOT_ALLOWED if 'User "' in status.message and " cannot " in status.message else ""
     if status.code != HTTPStatus.NOT_FOUND:
         return _ADVICE.get(status.code, "")
     name = status.details.name

@@ -132,16 +132,19 @@ def _undeploy(args: argparse.Namespace) -> int:
 def _strip(args: argparse.Namespace) -> int:
     """Remove finalizers, only of objects that are being deleted."""
     definitions = _definitions(_manifests(read_project(args.project)))
+    found = False
     with _client(args) as client:
         for resource in _served(client, definitions):
             for obj in client.resource(resource).list().items:
                 stuck = _own_finalizers(obj, resource, args.finalizer)
                 if obj.metadata.deletion_timestamp and stuck:
-                    name = ObjectName.of(obj)
+                    found, name = True, ObjectName.of(obj)
                     print(f"{resource.group_resource} {name}: {', '.join(stuck)}")
                     if args.yes:
                         _remove_finalizers(client, resource, name, stuck)
-    if not args.yes:
+    if not found:
+        print("no object that is being deleted has such a finalizer")
+    elif not args.yes:
         print("nothing was changed; --yes removes these finalizers, without their clean-up")
     return 0
 

@@ -203,6 +203,8 @@ def test_finalizers_are_stripped_of_what_is_being_deleted_if_one_is_sure(
     """OP-FIN-13"""
     deployed.create_demo(_FINALIZER)
     assert deployed.run("finalizers", "strip", "--yes") == 0
+    nothing = "no object that is being deleted has such a finalizer"
+    assert capsys.readouterr().out.splitlines()[-1] == nothing
     deployed.demos.delete("a")
     assert deployed.has_demo()  # it is being deleted only now, and was passed over before
 
