@@ -34,6 +34,7 @@ class RESTMapper:
         self._by_name: dict[str, list[ServedResource]] = {}
         self._by_short_name: dict[str, list[ServedResource]] = {}
         self._by_kind: dict[tuple[str, str], list[ServedResource]] = {}
+        self._failed = discovered.failed
         self._lock = threading.Lock()
         renew_in_child(self, "_lock")
         self._warned: set[tuple[str, str]] = set()
@@ -52,6 +53,7 @@ class RESTMapper:
         if found is None:
             raise NoMatchError(
                 f"the server has no resource {name!r}; check its spelling, or install its CRD"
+                f"{self._unknown()}"
             )
         return found
 
@@ -67,7 +69,16 @@ class RESTMapper:
         if candidates and not versions:
             return candidates[0]
         wanted = f"{kind} in group {group!r}" + (f", versions {versions}" if versions else "")
-        raise NoMatchError(f"the server has no kind {wanted}; check its spelling or its CRD")
+        raise NoMatchError(
+            f"the server has no kind {wanted}; check its spelling or its CRD{self._unknown()}"
+        )
+
+    def _unknown(self) -> str:
+        """What else may be the reason: versions whose server did not answer."""
+        versions = ", ".join(sorted(map(str, self._failed)))
+        return (
+            f"; what {versions} offers is not known, its server does not answer" if versions else ""
+        )
 
     def _add(self, resource: ServedResource) -> None:
         singular = resource.singular or resource.kind.lower()

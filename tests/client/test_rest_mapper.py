@@ -231,3 +231,14 @@ def test_partial_failures_do_not_matter_for_what_came_back():
     )
 
     assert DiscoveringRESTMapper(CachedDiscovery(server)).resource("pods").kind == "Pod"
+
+
+def test_a_name_that_is_not_found_may_be_of_a_group_that_does_not_answer() -> None:
+    failed = {GroupVersion("metrics.k8s.io", "v1beta1"): ForbiddenError.of("no")}
+    mapper = RESTMapper(Discovered(CLUSTER.groups, CLUSTER.resources, failed))
+    said = "what metrics.k8s.io/v1beta1 offers is not known, its server does not answer"
+
+    with pytest.raises(NoMatchError, match=said):
+        mapper.resource("nodemetrics")
+    with pytest.raises(NoMatchError, match=said):
+        mapper.for_kind("metrics.k8s.io", "NodeMetrics")

@@ -17,6 +17,7 @@ _GRANT = "grant the verb to this user, as with a Role and a RoleBinding"
         ('pods is forbidden: User "bob" cannot list resource "pods" in API group ""', True),
         ('forbidden: User "system:anonymous" cannot get path "/metrics"', True),
         ('pods "a" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1', False),
+        ('admission webhook "a.example.com" denied the request: no', False),
         ('pods "a" is forbidden: violates PodSecurity "restricted:latest"', False),
         (
             'serviceaccounts "a" is forbidden: unable to create new content in namespace b because '

@@ -112,7 +112,9 @@ def _reason(method: str, code: int) -> str:
 def _advice(status: Status, path: str) -> str:
     if status.code == HTTPStatus.FORBIDDEN:
         # A quota, a policy, or a namespace that is being deleted forbids what the user may do.
-        return _NOT_ALLOWED if 'User "' in status.message and " cannot " in status.message else ""
+        said = status.message
+        is_of_rbac = 'User "' in said and " cannot " in said
+        return _NOT_ALLOWED if is_of_rbac or said.startswith(_FAILURES[403]) else ""
     if status.code != HTTPStatus.NOT_FOUND:
         return _ADVICE.get(status.code, "")
     name = status.details.name

@@ -90,28 +90,42 @@ def watch(client: Client, options: argparse.Namespace, stop: threading.Event, ou
             )
             show = Picture(kind.plural, informer, lister, changed, out).follow
         else:
-            lines = Lines(out)
+            lines = Lines(out, stop)
             informer.add_event_handler(
                 on_add=lambda obj: lines.write("ADDED", obj),
                 on_update=lambda old, new: lines.write("MODIFIED", new, old),
                 on_delete=lines.deleted,
             )
-            show = threading.Event.wait
+            show = lines.wait
         factory.start(stop)
         show(stop)
     return 0
 
 
 class Lines:
-    """One line for each change."""
+    """One line for each change, until ``stop`` is set or no program reads the lines any more."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, stop: threading.Event) -> None:
         self._out = out
+        self._stop = stop
+        self._broken: BrokenPipeError | None = None
+
+    def wait(self, stop: threading.Event) -> None:
+        """Block until the end. Raises ``BrokenPipeError`` if the reader of the lines has ended."""
+        stop.wait()
+        if self._broken is not None:
+            raise self._broken
 
     def write(self, what: str, obj: Unstructured, old: Unstructured | None = None) -> None:
         """Write a change; what a resync repeats is left out."""
+        if self._broken is not None:
+            return
         if old is None or old.metadata.resource_version != obj.metadata.resource_version:
-            print(what, *row(obj, time.time())[:4], sep="\t", file=self._out, flush=True)
+            try:
+                print(what, *row(obj, time.time())[:4], sep="\t", file=self._out, flush=True)
+            except BrokenPipeError as error:
+                self._broken = error
+                self._stop.set()
 
     def deleted(self, obj: Unstructured | DeletedFinalStateUnknown) -> None:
         """Write a deletion, which may have been missed by the watch."""

@@ -300,7 +300,7 @@ def test_a_refused_handshake_is_the_error_of_its_status(
     """STM-06."""
     scripted.on(EXEC, answer_status(403, "Forbidden", 'pods "web-0" is forbidden: no exec here'))
 
-    with pytest.raises(ForbiddenError, match=r"no exec here .*grant the verb"):
+    with pytest.raises(ForbiddenError, match=r"no exec here \(GET .*pods/web-0/exec\)"):
         scripted_pods.exec("web-0", ["a"])
 
 

@@ -111,6 +111,22 @@ def test_columns_are_as_wide_as_their_widest_cell() -> None:
     assert lines[0].index("STATE") == lines[1].index("  -  ") + 2
 
 
+def test_it_ends_with_the_program_that_reads_its_lines(kube_client: Client) -> None:
+    """As in ``clientgo watch pods | head -1``."""
+    make(kube_client, "a")
+    out = Output(terminal=False)
+
+    def broken(text: str) -> int:
+        raise BrokenPipeError
+
+    out.write = broken  # type: ignore[method-assign]
+    arguments = argparse.Namespace(
+        kind="cm", namespace="default", all_namespaces=False, selector=""
+    )
+    with pytest.raises(BrokenPipeError):
+        watch(kube_client, arguments, threading.Event(), out)
+
+
 def test_mistakes_are_one_line(
     kube_api_server: EmbeddedAPIServer, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
