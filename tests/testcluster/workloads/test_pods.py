@@ -281,3 +281,16 @@ def test_a_port_of_a_node_is_for_one_pod(new_cluster: NewCluster) -> None:
     cluster.step(40)
 
     assert cluster.get(Pod, "same").spec.node_name
+
+
+def test_the_status_says_which_generation_it_is_about(cluster: StillCluster) -> None:
+    cluster.create(pod())
+    cluster.step(1)
+    cluster.patch(Pod, "app", {"spec": {"activeDeadlineSeconds": 500}})
+    cluster.settle()
+
+    found = cluster.get(Pod, "app")
+    assert found.metadata.generation == 2
+    assert found.status.observed_generation == 2
+    assert {each.observed_generation for each in found.status.conditions} == {2}
+    assert cluster.settle() == 0

@@ -187,6 +187,7 @@ def _note_unschedulable(ctx: Context[Node], pod: Pod, message: str) -> None:
         reason="Unschedulable",
         message=message,
         last_transition_time=format_time(ctx.clock.time()),
+        observed_generation=pod.metadata.generation,
     )
     conditions = with_condition(pod.status.conditions, condition)
     if conditions != pod.status.conditions:

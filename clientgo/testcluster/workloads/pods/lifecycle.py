@@ -91,7 +91,8 @@ class Lifecycle:
         for _ in range(10):
             changed, at = self._next(pod, status, place, since, now)
             if changed is None or at is None or at > now:
-                return Step(status, since, None if at is None else at - now)
+                seen = _with_generation(status, pod.metadata.generation)
+                return Step(seen, since, None if at is None else at - now)
             status, situation = changed, situation_of(changed)
             if situation != since.situation:
                 since = Since(situation, at)
@@ -232,6 +233,20 @@ def _backoff(restarts: int) -> float:
 
 
 # Statuses
+
+_OF_KUBELETS: Final = frozenset(
+    {"ContainersReady", "Initialized", "PodReadyToStartContainers", "PodScheduled", "Ready"}
+)
+"""Types of the conditions that kubelets write."""
+
+
+def _with_generation(status: PodStatus, generation: int | None) -> PodStatus:
+    """Return a status that says which spec of the pod it is about."""
+    conditions = [
+        replace(each, observed_generation=generation) if each.type in _OF_KUBELETS else each
+        for each in status.conditions or ()
+    ]
+    return replace(status, observed_generation=generation, conditions=conditions or None)
 
 
 def _accepted(pod: Pod, place: Place, now: float) -> PodStatus:
