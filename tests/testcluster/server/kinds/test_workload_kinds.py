@@ -122,6 +122,25 @@ def test_a_status_is_checked_for_finalizers_without_a_domain(shared: Api) -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("spec", "warnings"),
+    [
+        ({}, ["is deprecated"]),
+        ({"clusterIP": "None"}, ["is ignored for headless"]),
+        ({"type": "ExternalName", "externalName": "a.b"}, ["is ignored when"]),
+    ],
+)
+def test_external_addresses_are_deprecated_where_they_are_used(
+    shared: Api, spec: dict[str, Any], warnings: list[str]
+) -> None:
+    body = named(spec={"ports": [{"port": 80}], "externalIPs": ["1.2.3.4"], **spec})
+
+    found = shared.call("POST", SERVICES, body, dryRun="All").warnings
+
+    assert [part for text in found for part in warnings if part in text] == warnings
+    assert len(found) == len(warnings)
+
+
 def test_an_update_of_a_service_shares_no_node_port(shared: Api) -> None:
     ports = [{"name": "a", "port": 80}]
     body = {"metadata": {"name": "ports"}, "spec": {"type": "NodePort", "ports": ports}}

@@ -51,7 +51,8 @@ class ServiceStrategy(StatusStrategy):
             warnings.append(
                 f"annotation {_TOPOLOGY_HINTS} is deprecated, please use {_TOPOLOGY_MODE} instead"
             )
-        if spec.get("externalIPs"):
+        is_used = spec.get("clusterIP") != "None" and spec.get("type") != "ExternalName"
+        if spec.get("externalIPs") and is_used:
             warnings.append(
                 "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
             )
