@@ -16,6 +16,7 @@ _NAME_MAX_LENGTH = 63  # a DNS label, so that a label can become part of a host 
 _PREFIX_MAX_LENGTH = 253  # a DNS subdomain
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_SHOWN_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SHOWN_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _DNS_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _DNS_SUBDOMAIN = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
@@ -88,8 +89,11 @@ def _subdomain_problems(text: str) -> list[str]:
         problems.append(f"must be no more than {_PREFIX_MAX_LENGTH} bytes")
     if not _DNS_SUBDOMAIN.fullmatch(text):
         problems.append(
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
-            "'-' or '.', and must start and end with an alphanumeric character "
-            "(e.g. 'example.com')"
+            form_problem(
+                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
+                "characters, '-' or '.', and must start and end with an alphanumeric character",
+                rf"{_SHOWN_LABEL}(\.{_SHOWN_LABEL})*",
+                "example.com",
+            )
         )
     return problems

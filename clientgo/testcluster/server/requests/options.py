@@ -76,7 +76,17 @@ class ListQuery(msgspec.Struct, frozen=True):
     send_initial_events: bool | None = None
 
 
+_PROPAGATIONS = (Propagation.FOREGROUND, Propagation.BACKGROUND, Propagation.ORPHAN, "nil")
 _VALIDATIONS = {str(validation): validation for validation in FieldValidation}
+
+
+def _unprintable(manager: str) -> str | None:
+    """Return what is wrong with the name of a manager that can't be printed."""
+    for index, letter in enumerate(manager):
+        if not letter.isprintable():
+            position = len(manager[:index].encode())
+            return f"invalid character U+{ord(letter):04X} (at position {position})"
+    return None
 
 
 def write_options(request: Request, kind: str) -> WriteOptions:
@@ -91,10 +101,8 @@ def write_options(request: Request, kind: str) -> WriteOptions:
     manager = as_utf8(request.parameter("fieldManager"))
     if len(manager) > _MAX_MANAGER_LENGTH:
         causes.append(FieldError.too_long("fieldManager", _MAX_MANAGER_LENGTH))
-    elif not manager.isprintable():
-        causes.append(
-            FieldError.invalid("fieldManager", manager, "should only contain printable characters")
-        )
+    elif (odd := _unprintable(manager)) is not None:
+        causes.append(FieldError.invalid("fieldManager", manager, odd))
     validation = request.parameter("fieldValidation") or FieldValidation.WARN
     if validation not in _VALIDATIONS:
         causes.append(
@@ -158,7 +166,7 @@ def read_delete_options(given: dict[str, Any], request: Request) -> DeleteOption
         detail = "orphanDependents and deletionPropagation cannot be both set"
         causes.append(FieldError.invalid("propagationPolicy", policy, detail))
     if policy is not None and policy not in list(Propagation):
-        causes.append(FieldError.not_supported("propagationPolicy", policy, [*Propagation, "nil"]))
+        causes.append(FieldError.not_supported("propagationPolicy", policy, _PROPAGATIONS))
     if causes:
         raise invalid_options("DeleteOptions", causes)
     if orphan is not None:

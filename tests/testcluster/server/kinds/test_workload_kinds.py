@@ -222,3 +222,47 @@ def test_a_cause_shows_the_bad_value_and_the_pattern(shared: Api) -> None:
         "(e.g. 'my-name',  or '123-abc', "
         "regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
     )
+
+
+def spec_of_container(**fields: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [{**CONTAINER, **fields}]}}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (spec_of_container(livenessProbe={}), "Required value: must specify a handler type"),
+        (
+            spec_of_container(livenessProbe={"exec": {"command": ["a"]}, "grpc": {"port": 1}}),
+            "Forbidden: may not specify more than 1 handler type",
+        ),
+        (
+            spec_of_container(envFrom=[{}]),
+            'Invalid value: "": must specify one of: `configMapRef` or `secretRef`',
+        ),
+        (
+            spec_of_container(env=[{"name": "A", "valueFrom": {"secretKeyRef": {"key": "k"}}}]),
+            'Invalid value: "": a lowercase RFC 1123 subdomain must consist of',
+        ),
+    ],
+)
+def test_causes_of_pods_say_what_is_wrong(shared: Api, body: dict[str, Any], message: str) -> None:
+    answer = shared.call("POST", f"{CORE}/pods", named(**body), dryRun="All")
+
+    [cause] = answer.body["details"]["causes"]
+    assert cause["message"].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"fieldManager": "a\0"}, "invalid character U+0000 (at position 1)"),
+        ({"fieldValidation": "X"}, 'supported values: "", "Ignore", "Strict", "Warn"'),
+    ],
+)
+def test_causes_of_options_say_what_is_wrong(
+    shared: Api, query: dict[str, str], message: str
+) -> None:
+    answer = shared.call("POST", f"{CORE}/configmaps", named(), **query)
+
+    assert answer.body["message"].endswith(message)

@@ -16,7 +16,7 @@ type that the file or an included one has, the type's table applies::
         - when: self.strategy.type == 'RollingUpdate'   # CEL; a missing field: not applied
           strategy.rollingUpdate: {}
           alias: =self.name                 # "=": the value of an expression
-      union: {fields: [a, b], none: Required, many: Forbidden}
+      union: {fields: [a, b], none: Required, many: Forbidden, noun: handler type}
       fields:                               # paths; "[]" for items, "{}" for values of a map
         name: required dns-label immutable  # words: flags and formats
         replicas: {min: 0}                  # constraints, see `CONSTRAINTS`
@@ -90,7 +90,7 @@ _RULE_KEYS = frozenset(
 )
 _DISTINCT_KEYS = frozenset({"of", "by", "field", "reason", "report"})
 _REFERENCE_KEYS = frozenset({"each", "by", "to", "reason"})
-_UNION_KEYS = frozenset({"fields", "none", "many", "at"})
+_UNION_KEYS = frozenset({"fields", "none", "many", "at", "noun"})
 ITEMS: Final = "[]"
 VALUES: Final = "{}"
 

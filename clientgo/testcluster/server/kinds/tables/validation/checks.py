@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from clientgo.meta.json_values import json_equal
 from clientgo.meta.repeated_values import RepeatedValues, value_key
+from clientgo.testcluster.server.kinds.tables.formats import FORMATS
 from clientgo.testcluster.server.kinds.tables.kind_table import ITEMS, VALUES, Place, split_path
 from clientgo.testcluster.server.kinds.tables.nodes import Node
 from clientgo.testcluster.server.kinds.tables.type_names import REPEATED_TYPES, short_name
@@ -143,7 +144,7 @@ def _all(checks: list[Check]) -> Check | None:
 
 
 def _object_checks(node: Node, skipped: Sequence[str]) -> list[Check]:
-    required: list[tuple[str, str, bool, str]] = []
+    required: list[tuple[str, str, bool, str, str]] = []
     immutable: list[tuple[str, str, str, list[list[str]]]] = []
     members: dict[str, _Member] = {}
     for name, member in node.members.items():
@@ -154,7 +155,8 @@ def _object_checks(node: Node, skipped: Sequence[str]) -> list[Check]:
             said |= place.constraints
         is_struct = bool(member.type.field_names)
         if reason := reason_of(said.get("required"), "Required"):
-            required.append((name, reason, is_struct, said.get("at", name)))
+            detail = _detail_of_missing(said) if reason == "Invalid" else ""
+            required.append((name, reason, is_struct, said.get("at", name), detail))
         if fixed := said.get("immutable"):
             immutable.append((name, *_immutability(fixed)))
         if (check := compile_checks(member)) is not None:
@@ -173,12 +175,18 @@ def _object_checks(node: Node, skipped: Sequence[str]) -> list[Check]:
     return checks
 
 
-def _required(fields: list[tuple[str, str, bool, str]]) -> Check:
+def _detail_of_missing(said: Mapping[str, Any]) -> str:
+    """Return what the format of a field says of an empty text."""
+    problems = [problem for name in said.get("format", ()) for problem in FORMATS[name]("")]
+    return problems[0] if problems else ""
+
+
+def _required(fields: list[tuple[str, str, bool, str, str]]) -> Check:
     def check(value: Any, _old: Any, path: str, run: Run) -> None:
-        for name, reason, is_struct, where in fields:
+        for name, reason, is_struct, where, detail in fields:
             found = value.get(name)
             if not found and found is not False and not (is_struct and found == {}):
-                run.errors.append(error_of(reason, join(path, where), found or "", ""))
+                run.errors.append(error_of(reason, join(path, where), found or "", detail))
 
     return check
 
@@ -255,14 +263,15 @@ def _union(union: Mapping[str, Any], members: Check) -> Check:
     names: list[str] = union["fields"]
     none, many = union.get("none"), union.get("many")
     where: str | None = union.get("at")
+    noun: str = union.get("noun", "")
+    missing = f"must specify a {noun}" if noun else "must specify one of the fields"
+    detail = "may not specify more than " + (f"1 {noun}" if noun else "one of the fields")
 
     def check(value: Any, old: Any, path: str, run: Run) -> None:
         found = [name for name in names if value.get(name) is not None]
         if not found and none:
-            error = error_of(none, join(path, where or ""), "", "must specify one of the fields")
-            run.errors.append(error)
+            run.errors.append(error_of(none, join(path, where or ""), "", missing))
         if len(found) > 1 and many:
-            detail = "may not specify more than one of the fields"
             for name in found[1:] if where is None else [where]:
                 run.errors.append(error_of(many, join(path, name), "", detail))
         if len(found) > 1:

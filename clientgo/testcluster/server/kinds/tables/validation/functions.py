@@ -35,7 +35,7 @@ def _selector_matches_template(spec: Any, path: str) -> list[FieldError]:
     if selects:
         return []
     detail = "`selector` does not match template `labels`"
-    return [FieldError.invalid(f"{path}.template.metadata.labels", labels, detail)]
+    return [FieldError.invalid(f"{path}.template.metadata.labels", labels or None, detail)]
 
 
 def _selects(selector: Any, labels: Any) -> bool:
