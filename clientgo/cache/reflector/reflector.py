@@ -424,10 +424,9 @@ class Reflector:
         return Closed(ended_at)
 
     def _pause(self, state: Backoff | Relist, stop: threading.Event) -> Event:
-        is_back = self._down_since is not None and isinstance(state, Relist) and state.expected
-        if is_back and self._may_start_over:
-            # A server that has restarted knows no version of before: the watch expires. The pauses
-            # of the outage have spread the clients already, and the cache is old.
+        if self._down_since is not None and self._may_start_over and _has_lost_version(state):
+            # So does every server that has restarted. The pauses of the outage have spread the
+            # clients already, and the cache is old.
             self._delays = _default_delays(self._clock)
         if not (isinstance(state, Backoff) and is_connection_refused(state.error)):
             self._down_since = None
@@ -537,6 +536,13 @@ class Reflector:
             failed.__cause__ = error
             self._health.failed(failed)
             self._connection.interrupt(failed)
+
+
+def _has_lost_version(state: Backoff | Relist) -> bool:
+    """Return True if the server is up, and cannot go on from the version of the cache."""
+    return isinstance(state, Relist) and (
+        state.expected or isinstance(state.error, ServerWentBackError)
+    )
 
 
 def _default_delays(clock: Clock) -> BackoffManager:

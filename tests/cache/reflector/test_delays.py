@@ -66,14 +66,17 @@ class TimedSource(FakeSource):
     """Notes when it is asked for something."""
 
     def __init__(self, clock: AutoClock) -> None:
-        super().__init__([foo("a")], supports_watch_list=False)
+        super().__init__([foo("a"), foo("b")], supports_watch_list=False)
         self.asked = Notes()
+        self.replaced_by: FakeSource | None = None
         self._clock = clock
         self._refusals = 0
 
     def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Foo]:
         self._refuse()
         self.asked(self._clock.monotonic())
+        if self.replaced_by is not None:
+            return self.replaced_by.list(options, stop)
         return super().list(options, stop)
 
     def watch(self, options: ListOptions, stop: threading.Event) -> FakeStream:
@@ -116,6 +119,21 @@ def test_a_watch_that_expires_after_an_outage_is_followed_by_a_short_pause() -> 
 
     assert 0.8 <= after_outage <= 1.6
     assert 1.6 <= second <= 3.2
+
+
+def test_so_is_the_answer_of_a_server_that_was_replaced() -> None:
+    """RFL-05: it has no version of before either."""
+    clock = AutoClock()
+    source = TimedSource(clock)
+
+    with running(Reflector(source, Indexer[Foo](), clock=clock)):
+        source.asked.wait_for_count(2)
+        source.replaced_by = FakeSource([foo("a")])
+        source.be_down(9)
+        source.asked.wait_for_count(4)
+
+    version, after_outage = source.asked.notes[2:4]
+    assert 0.8 <= after_outage - version <= 1.6
 
 
 def test_a_caller_has_no_short_pause_between_its_own() -> None:
