@@ -54,6 +54,8 @@ def test_commands_run(kubectl: Kubectl) -> None:
     assert kubectl("exec", "-i", "web", "--", "cat", stdin="typed") == '"typed"'
     with pytest.raises(KubectlError, match="exit code 1"):
         kubectl("exec", "web", "--", "false")
+    with pytest.raises(KubectlError, match="cat: /nowhere: No such file or directory"):
+        kubectl("exec", "web", "--", "cat", "/nowhere")
     with pytest.raises(KubectlError, match=r'exec: "ls": executable file not found in \$PATH'):
         kubectl("exec", "web", "--", "ls")
 

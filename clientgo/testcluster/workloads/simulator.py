@@ -40,6 +40,7 @@ from clientgo.testcluster.workloads.controllers.replica_sets import (
     ReplicationControllers,
 )
 from clientgo.testcluster.workloads.controllers.stateful_sets import StatefulSets
+from clientgo.testcluster.workloads.pods.files import MountedFiles
 from clientgo.testcluster.workloads.pods.kubelet import Kubelet, PodAddresses
 from clientgo.testcluster.workloads.pods.lifecycle import Lifecycle
 from clientgo.testcluster.workloads.pods.logs import log_of
@@ -120,6 +121,13 @@ class WorkloadSimulator(ForkAwareContext):
         """Return what a container has written, as the stages say."""
         return log_of(self._rules, pod, container)
 
+    def read_file(self, pod: Mapping[str, Any], container: str, path: str) -> bytes:
+        """Return what a volume puts into a container.
+
+        Raises ``FileNotFoundError``.
+        """
+        return MountedFiles(self._client).read(pod, container, path)
+
     def _begin_block(self) -> None:
         self.start()
 
@@ -136,7 +144,7 @@ def simulate(server: EmbeddedAPIServer, **settings: Any) -> Iterator[WorkloadSim
     settings.setdefault("authority", server.client_authority)
     with WorkloadSimulator(server.kubeconfig, **settings) as simulator:
         server.provide_logs(simulator.logs)
-        server.provide_programs(simulated_programs(simulator.logs))
+        server.provide_programs(simulated_programs(simulator.logs, simulator.read_file))
         try:
             yield simulator
         finally:

@@ -1,9 +1,9 @@
 """The programs of simulated containers: a few commands, and a port that answers.
 
 Promises ``echo``, ``cat``, ``hostname``, ``env``, ``sleep``, ``true`` and ``false`` with their
-usual output and exit code; any other command is not found, as in an image without it. The ports
-that a container declares answer: HTTP with the pod's name, anything else with itself. An attached
-container writes its log.
+usual output and exit code; ``cat`` reads what volumes contain. Any other command is not found, as
+in an image without it. The ports that a container declares answer: HTTP with the pod's name,
+anything else with itself. An attached container writes its log.
 
 Does not promise a shell. A test that needs more passes functions to ``provide_programs``.
 """
@@ -16,26 +16,33 @@ from typing import Final
 from clientgo.testcluster.server import PodConnection, PodProcess, PodPrograms
 
 Logs = Callable[[Mapping[str, object], str], str]
+Files = Callable[[Mapping[str, object], str, str], bytes]
 
 
-def simulated_programs(logs: Logs) -> PodPrograms:
-    """Return the programs of containers with these logs."""
+def simulated_programs(logs: Logs, files: Files) -> PodPrograms:
+    """Return the programs of containers with these logs and files."""
+
+    def cat(process: PodProcess) -> int:
+        return _cat(process, files)
+
+    def run(process: PodProcess) -> int:
+        return _run(process, {**_PROGRAMS, "cat": cat})
 
     def attach(process: PodProcess) -> int:
         process.write(logs(process.pod, process.container))
         process.closed.wait()
         return 0
 
-    return PodPrograms(exec=_run, attach=attach, port=_serve)
+    return PodPrograms(exec=run, attach=attach, port=_serve)
 
 
-def _run(process: PodProcess) -> int:
+def _run(process: PodProcess, programs: Mapping[str, Callable[[PodProcess], int]]) -> int:
     command = process.command[0].rpartition("/")[2]
-    program = _PROGRAMS.get(command)
+    program = programs.get(command)
     if program is None:
         raise FileNotFoundError(
             f'exec: "{process.command[0]}": executable file not found in $PATH (simulated '
-            f"containers have {', '.join(_PROGRAMS)})"
+            f"containers have {', '.join(sorted(programs))})"
         )
     return program(process)
 
@@ -45,10 +52,18 @@ def _echo(process: PodProcess) -> int:
     return 0
 
 
-def _cat(process: PodProcess) -> int:
-    for data in iter(process.read, b""):
-        process.write(data)
-    return 0
+def _cat(process: PodProcess, files: Files) -> int:
+    status = 0
+    for path in process.command[1:]:
+        try:
+            process.write(files(process.pod, process.container, path))
+        except FileNotFoundError:
+            process.write_error(f"cat: {path}: No such file or directory\n")
+            status = 1
+    if len(process.command) == 1:
+        for data in iter(process.read, b""):
+            process.write(data)
+    return status
 
 
 def _env(process: PodProcess) -> int:
@@ -75,7 +90,6 @@ def _sleep(process: PodProcess) -> int:
 
 
 _PROGRAMS: Final[Mapping[str, Callable[[PodProcess], int]]] = {
-    "cat": _cat,
     "echo": _echo,
     "env": _env,
     "false": lambda _: 1,
