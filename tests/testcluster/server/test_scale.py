@@ -214,11 +214,12 @@ def test_replicas_that_an_apply_drops_are_0_if_no_other_manager_has_them(
         ({"kind": "Deployment"}, 400),
         ({"spec": {"replicas": "x"}}, 400),
         ({"spec": {"replicas": -1}}, 422),
-        ({"metadata": {"name": "b"}}, 404),
+        ({"metadata": {"name": "b"}, "spec": {"replicas": 1}}, 400),
         ([], 400),
     ],
 )
 def test_a_wrong_scale_is_not_applied(api: Api, change: Any, status: int) -> None:
+    api.create(DEPLOYMENTS, deployment())
     config = {"apiVersion": "autoscaling/v1", "kind": "Scale", **scale(4)}
     body = {**config, **change} if change else change
     path = "/apis/apps/v1/namespaces/default/deployments/a/scale"

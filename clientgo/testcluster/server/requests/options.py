@@ -290,8 +290,9 @@ def _watch_causes(options: ListQuery) -> list[FieldError]:
             causes.append(FieldError.forbidden(_MATCH, detail))
         if match != "NotOlderThan":
             causes.append(FieldError.not_supported(_MATCH, match, ["NotOlderThan"]))
-        if options.continue_token:
-            causes.append(_NO_CONTINUE)
+    from_beginning = initial is None and options.resource_version in ("", "0")
+    if options.continue_token and (match or from_beginning):
+        causes.append(_NO_CONTINUE)  # upstream sets the match of a watch from the beginning
     return causes
 
 

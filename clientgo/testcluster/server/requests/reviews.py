@@ -94,7 +94,7 @@ def _access(call: VerbCall, review: Object) -> Object:
 
 def _check(call: VerbCall, review: Object) -> None:
     if errors := call.resource.strategy.validate(review):
-        raise invalid(call.resource, "", errors)
+        raise invalid(call.resource.as_kind(""), "", errors)  # as upstream, without a kind
 
 
 def _user_of(spec: Object) -> User:

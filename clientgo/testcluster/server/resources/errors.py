@@ -74,7 +74,8 @@ def _about(resource: ResourceType, name: str, *, by_kind: bool = False) -> dict[
         details["name"] = name
     if resource.group:
         details["group"] = resource.group
-    details["kind"] = resource.kind if by_kind else resource.plural
+    if kind := resource.kind if by_kind else resource.plural:
+        details["kind"] = kind
     return details
 
 

@@ -86,3 +86,29 @@ def test_the_second_version_of_openapi_has_no_defaults(api: Api) -> None:
     port = definitions["io.k8s.api.core.v1.ServicePort"]["properties"]["port"]
 
     assert port == {"format": "int32", "type": "integer"}
+
+
+@pytest.mark.parametrize(("version", "status"), [("", 422), ("0", 422), ("1", 200)])
+def test_a_watch_from_the_beginning_takes_no_continue_token(
+    api: Api, version: str, status: int
+) -> None:
+    query = {"watch": "1", "continue": "x", "timeoutSeconds": "0", "resourceVersion": version}
+    query = {name: value for name, value in query.items() if value}
+
+    assert api.call("GET", CONFIGMAPS, **query).status == status
+
+
+def test_an_invalid_review_has_no_kind(api: Api) -> None:
+    answer = api.call("POST", f"{ACCESS}/subjectaccessreviews", {"spec": {"user": "u"}})
+
+    assert answer.status == 422
+    assert answer.body["details"].keys() == {"group", "causes"}
+
+
+def test_the_scale_of_a_missing_object_is_not_found_whatever_is_applied(api: Api) -> None:
+    path = "/apis/apps/v1/namespaces/default/deployments/none/scale"
+    body = {"apiVersion": "apps/v1", "kind": "X"}
+
+    answer = api.call("PATCH", path, body, "application/apply-patch+yaml", fieldManager="m")
+
+    assert answer.status == 404

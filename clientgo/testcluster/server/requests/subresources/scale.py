@@ -97,6 +97,7 @@ async def _apply(call: VerbCall) -> AnyResponse:
         problem = "request to convert CR to an invalid group/version: autoscaling/v1"
         raise internal(f"failed to convert new object to proper version: {problem}")
     options = write_options(call.request, "PatchOptions")
+    await existing(call)
     config, duplicates = await read_configuration(call)
     kind = call.state.registry.bodies["Scale"]
     api_version, kind_name = config.get("apiVersion", ""), config.get("kind", "")
