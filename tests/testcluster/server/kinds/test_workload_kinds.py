@@ -141,6 +141,27 @@ def test_external_addresses_are_deprecated_where_they_are_used(
     assert len(found) == len(warnings)
 
 
+def test_an_external_name_has_no_policy_for_traffic_in_the_cluster(shared: Api) -> None:
+    spec = {"type": "ExternalName", "externalName": "a.b", "internalTrafficPolicy": "Local"}
+
+    created = shared.create(SERVICES, {"metadata": {"name": "external"}, "spec": spec})
+
+    assert "internalTrafficPolicy" not in created["spec"]
+    assert (
+        "f:internalTrafficPolicy" in created["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
+    )
+
+
+def test_pods_of_a_job_with_a_limit_for_each_index_may_restart(shared: Api) -> None:
+    spec = {
+        "completionMode": "Indexed",
+        "completions": 1,
+        "backoffLimitPerIndex": 1,
+        "template": {"spec": {"containers": [CONTAINER], "restartPolicy": "OnFailure"}},
+    }
+    assert causes(shared, JOBS, {"spec": spec}) == []
+
+
 def test_an_update_of_a_service_shares_no_node_port(shared: Api) -> None:
     ports = [{"name": "a", "port": 80}]
     body = {"metadata": {"name": "ports"}, "spec": {"type": "NodePort", "ports": ports}}

@@ -25,9 +25,15 @@ class ServiceStrategy(StatusStrategy):
         if obj["spec"].get("sessionAffinity") == "None":
             obj["spec"].pop("sessionAffinityConfig", None)
 
+    def prepare_for_create(self, obj: Object) -> None:
+        """Set the status; a name outside of the cluster has no traffic in it."""
+        super().prepare_for_create(obj)
+        _drop_traffic_policy(obj["spec"])
+
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep the status; only a load balancer has addresses there."""
         super().prepare_for_update(new, old)
+        _drop_traffic_policy(new["spec"])
         status = new.get("status", {})
         if new["spec"].get("type") != "LoadBalancer" and status.get("loadBalancer"):
             new["status"] = {**status, "loadBalancer": {}}
@@ -74,3 +80,9 @@ class ServiceStrategy(StatusStrategy):
                 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'
             )
         return warnings
+
+
+def _drop_traffic_policy(spec: Object) -> None:
+    """Remove what upstream stores and does not show."""
+    if spec.get("type") == "ExternalName":
+        spec.pop("internalTrafficPolicy", None)
