@@ -268,6 +268,10 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
+def _damage(log: bytearray, place: int) -> None:
+    log[place] ^= 255
+
+
 def _zero_salt(log: bytearray) -> None:
     log[32 + 5 * (4096 + 24) + 9] ^= 255
 
@@ -277,9 +281,9 @@ def _zero_salt(log: bytearray) -> None:
     [
         (lambda log: log.clear(), "the log is missing or empty"),
         (lambda log: log.__delitem__(slice(20, None)), "the log is cut off"),
-        (lambda log: log.__setitem__(9, 255), "the head of the log is damaged"),
-        (lambda log: log.__setitem__(40, 255), "the log is damaged"),
-        (lambda log: log.__setitem__(len(log) // 2, 255), "the log is damaged"),
+        (lambda log: _damage(log, 9), "the head of the log is damaged"),
+        (lambda log: _damage(log, 40), "the log is damaged"),
+        (lambda log: _damage(log, len(log) // 2), "the log is damaged"),
         (_zero_salt, "the log is damaged"),
     ],
 )
