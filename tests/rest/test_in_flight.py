@@ -94,6 +94,8 @@ def test_an_attached_socket_takes_timeouts():
 def test_a_connection_keeps_its_duplicate_between_requests(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
+    gc.collect()
+    recwarn.clear()  # sockets of earlier tests
     duplicated: list[int] = []
     duplicate = os.dup
     monkeypatch.setattr(os, "dup", lambda fd: duplicated.append(fd) or duplicate(fd))

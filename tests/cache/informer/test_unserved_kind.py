@@ -148,7 +148,7 @@ def test_a_404_that_nothing_explains_is_a_failure_like_any_other(
 
         source.stop_serving(reason)
 
-        source.asked.wait_for_count(3)
+        source.asked.wait_for_count(4)  # so the failure before it was noted
         assert informer.indexer.list_keys() == ["ns/a"]
         assert not isinstance(informer.last_error(), NotServedError)
         assert "404 page not found" in str(informer.last_error())
