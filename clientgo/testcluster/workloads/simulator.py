@@ -25,6 +25,7 @@ from clientgo.testcluster.server import EmbeddedAPIServer, PodPrograms
 from clientgo.testcluster.workloads.cluster.autoscalers import Autoscalers
 from clientgo.testcluster.workloads.cluster.certificate_requests import CertificateRequests
 from clientgo.testcluster.workloads.cluster.disruption_budgets import DisruptionBudgets
+from clientgo.testcluster.workloads.cluster.endpoint_mirrors import EndpointMirrors
 from clientgo.testcluster.workloads.cluster.endpoint_slices import EndpointSlices
 from clientgo.testcluster.workloads.cluster.endpoints import EndpointsOfServices
 from clientgo.testcluster.workloads.cluster.nodes import BY_NODE, Nodes, create_nodes, node_of
@@ -185,6 +186,7 @@ def reconcilers(
         Jobs(randomness),
         CronJobs(randomness),
         EndpointSlices(randomness),
+        EndpointMirrors(randomness),
         EndpointsOfServices(randomness),
         Autoscalers(),
         CertificateRequests(authority),

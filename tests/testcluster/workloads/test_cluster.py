@@ -8,6 +8,7 @@ import pytest
 
 from clientgo.api.coordination_v1 import Lease
 from clientgo.api.core_v1 import (
+    Endpoints,
     Node,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -60,6 +61,42 @@ def test_a_service_has_the_addresses_of_its_pods(cluster: StillCluster) -> None:
     cluster.step(1)
     assert len(addresses(cluster)) == 2
     assert first.status.pod_ip not in dict(addresses(cluster))
+
+
+def test_endpoints_of_a_service_without_a_selector_are_mirrored(cluster: StillCluster) -> None:
+    plain = {"metadata": {"name": "db", "namespace": "default"}, "spec": {"ports": [{"port": 80}]}}
+    subset = {
+        "addresses": [{"ip": "10.1.2.3"}, {"ip": "fd00::1"}],
+        "notReadyAddresses": [{"ip": "10.1.2.4"}],
+        "ports": [{"name": "sql", "port": 5432}],
+    }
+    endpoints = {"metadata": {"name": "db", "namespace": "default"}, "subsets": [subset]}
+    cluster.create(made(Service, plain), made(Endpoints, endpoints))
+
+    def mirrored() -> list[tuple[str, list[tuple[str, bool | None]], list[int | None]]]:
+        return sorted(
+            (
+                each.address_type,
+                [(one.addresses[0], one.conditions.ready) for one in each.endpoints],
+                [port.port for port in each.ports],
+            )
+            for each in cluster.all(EndpointSlice)
+            if each.metadata.labels.get("kubernetes.io/service-name") == "db"
+        )
+
+    assert mirrored() == [
+        ("IPv4", [("10.1.2.3", True), ("10.1.2.4", False)], [5432]),
+        ("IPv6", [("fd00::1", True)], [5432]),
+    ]
+    assert cluster.settle() == 0
+
+    changed = {"addresses": [{"ip": "10.9.9.9"}], "ports": [{"name": "sql", "port": 5433}]}
+    cluster.patch(Endpoints, "db", {"subsets": [changed]})
+    assert mirrored() == [("IPv4", [("10.9.9.9", True)], [5433])]
+
+    skip = {"endpointslice.kubernetes.io/skip-mirror": "true"}
+    cluster.patch(Endpoints, "db", {"metadata": {"labels": skip}})
+    assert mirrored() == []
 
 
 def test_a_budget_says_how_many_pods_may_go(cluster: StillCluster) -> None:

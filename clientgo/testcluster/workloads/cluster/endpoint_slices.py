@@ -90,19 +90,24 @@ class EndpointSlices(Owner[Service]):
             return Plan()
         pods = addressed_pods(ctx, obj)
         chunks = [pods[start : start + _LARGEST] for start in range(0, len(pods), _LARGEST)]
-        wanted = {each.metadata.name: each for each in _slices(obj, chunks or [[]])}
-        known = {each.metadata.name: each for each in owned}
-        plan = Plan(create=[each for name, each in wanted.items() if name not in known])
-        plan.delete = [each for name, each in known.items() if name not in wanted]
-        changes = []
-        for name in wanted.keys() & known.keys():
-            new = {part: to_plain(wanted[name]).get(part) for part in ("endpoints", "ports")}
-            old = to_plain(known[name])
-            patch = {part: value for part, value in new.items() if (old.get(part) or []) != value}
-            if patch:
-                changes.append((known[name], patch))
-        plan.changes = changes
-        return plan
+        return plan_slices(_slices(obj, chunks or [[]]), owned)
+
+
+def plan_slices(slices: Iterable[EndpointSlice], owned: Iterable[EndpointSlice]) -> Plan:
+    """Return what makes these slices of those that there are."""
+    wanted = {each.metadata.name: each for each in slices}
+    known = {each.metadata.name: each for each in owned}
+    plan = Plan(create=[each for name, each in wanted.items() if name not in known])
+    plan.delete = [each for name, each in known.items() if name not in wanted]
+    changes = []
+    for name in wanted.keys() & known.keys():
+        new = {part: to_plain(wanted[name]).get(part) for part in ("endpoints", "ports")}
+        old = to_plain(known[name])
+        patch = {part: value for part, value in new.items() if (old.get(part) or []) != value}
+        if patch:
+            changes.append((known[name], patch))
+    plan.changes = changes
+    return plan
 
 
 def _slices(service: Service, chunks: list[list[Pod]]) -> list[EndpointSlice]:
