@@ -8,6 +8,7 @@ import pytest
 
 from clientgo.api.coordination_v1 import Lease
 from clientgo.api.core_v1 import (
+    ContainerPort,
     Endpoints,
     Node,
     PersistentVolume,
@@ -61,6 +62,27 @@ def test_a_service_has_the_addresses_of_its_pods(cluster: StillCluster) -> None:
     cluster.step(1)
     assert len(addresses(cluster)) == 2
     assert first.status.pod_ip not in dict(addresses(cluster))
+
+
+def test_a_named_port_with_two_numbers_makes_two_slices(cluster: StillCluster) -> None:
+    plain = {
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": "http"}]},
+    }
+    pods = [pod(f"web-{number}") for number in (8080, 9090)]
+    for number, each in zip((8080, 9090), pods, strict=True):
+        each.metadata.labels = {"app": "web"}
+        each.spec.containers[0].ports = [ContainerPort(container_port=number, name="http")]
+    cluster.create(made(Service, plain), *pods)
+    cluster.step(1)
+
+    slices = {
+        each.ports[0].port: [one.target_ref.name for one in each.endpoints]
+        for each in cluster.all(EndpointSlice)
+        if each.metadata.labels.get("kubernetes.io/service-name") == "web"
+    }
+    assert slices == {8080: ["web-8080"], 9090: ["web-9090"]}
+    assert cluster.settle() == 0
 
 
 def test_endpoints_of_a_service_without_a_selector_are_mirrored(cluster: StillCluster) -> None:

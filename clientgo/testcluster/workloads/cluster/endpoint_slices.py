@@ -89,8 +89,21 @@ class EndpointSlices(Owner[Service]):
         if not obj.spec.selector:
             return Plan()
         pods = addressed_pods(ctx, obj)
-        chunks = [pods[start : start + _LARGEST] for start in range(0, len(pods), _LARGEST)]
+        chunks = [
+            group[start : start + _LARGEST]
+            for group in _by_ports(obj, pods)
+            for start in range(0, len(group), _LARGEST)
+        ]
         return plan_slices(_slices(obj, chunks or [[]]), owned)
+
+
+def _by_ports(service: Service, pods: list[Pod]) -> list[list[Pod]]:
+    """Return the pods whose ports have the same numbers together, as a slice has one number."""
+    groups: dict[tuple[tuple[str, int], ...], list[Pod]] = {}
+    for pod in pods:
+        numbers = tuple((port.name or "", port.port or 0) for port in ports_of(service, [pod]))
+        groups.setdefault(numbers, []).append(pod)
+    return [groups[numbers] for numbers in sorted(groups)]
 
 
 def plan_slices(slices: Iterable[EndpointSlice], owned: Iterable[EndpointSlice]) -> Plan:
