@@ -25,12 +25,17 @@ def format_time(unix_seconds: float) -> str:
 @functools.lru_cache(maxsize=16)
 def _format_second(second: int) -> str:
     """Format a second; many objects are written in the same one."""
-    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(datetime.fromtimestamp(second, UTC), "seconds")
 
 
 def format_micro_time(unix_seconds: float) -> str:
     """The API's ``MicroTime`` form: six decimals."""
-    return datetime.fromtimestamp(unix_seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _written(datetime.fromtimestamp(unix_seconds, UTC), "microseconds")
+
+
+def _written(moment: datetime, unit: str) -> str:
+    """Write a time in UTC; the year has four digits, which ``strftime`` does not promise."""
+    return moment.replace(tzinfo=None).isoformat(timespec=unit) + "Z"
 
 
 def parse_time(text: str) -> float:
@@ -60,7 +65,7 @@ def canonical_time(text: str) -> str:
     moment = to_datetime(text)
     if text.endswith("Z") and found[1] is None:
         return text
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(moment, "seconds")
 
 
 def canonical_micro_time(text: str) -> str:
@@ -69,4 +74,4 @@ def canonical_micro_time(text: str) -> str:
     if found is None or len(found[1] or "") != _MICROSECONDS:
         raise ValueError(f"not a time with six decimals: {text[:50]!r}")
     moment = to_datetime(text)
-    return text if text.endswith("Z") else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return text if text.endswith("Z") else _written(moment, "microseconds")

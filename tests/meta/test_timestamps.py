@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.timestamps import format_micro_time, format_time, parse_time, to_datetime
+from clientgo.meta.timestamps import (
+    canonical_micro_time,
+    canonical_time,
+    format_micro_time,
+    format_time,
+    parse_time,
+    to_datetime,
+)
 
 
 @given(st.integers(0, 4_000_000_000))
@@ -41,3 +48,11 @@ def test_a_time_before_the_first_year_of_utc_is_named() -> None:
 def test_what_is_no_time_is_named(text: str) -> None:
     with pytest.raises(ValueError, match="RFC 3339"):
         parse_time(text)
+
+
+def test_an_early_year_has_four_digits() -> None:
+    """Go's zero time, and a little later: what tests put into a Lease."""
+    assert format_time(-62135596798) == "0001-01-01T00:00:02Z"
+    assert format_micro_time(-62135596798) == "0001-01-01T00:00:02.000000Z"
+    assert canonical_time("0001-01-01T01:00:02+01:00") == "0001-01-01T00:00:02Z"
+    assert canonical_micro_time("0001-01-01T01:00:02.000000+01:00") == "0001-01-01T00:00:02.000000Z"
