@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 
 import pytest
 
 from clientgo.rest import ConnectionLostError, RestClient, RestConfig, TransportError
+from clientgo.rest.transport.response_head import Response
 from clientgo.testing.scripted_server import ScriptedServer, answer_json, hang_up, send
 
 PATH = "/api/v1/foos"
@@ -162,3 +164,13 @@ def test_a_body_ends_where_the_head_says(server, answer):
     server.on(PATH, send(answer) + hang_up())
 
     assert get(server) == b"{}"
+
+
+def test_a_response_whose_stream_was_freed_first_closes() -> None:
+    """The collector frees a connection that was left open in any order."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        response = Response(ours)
+        response.fp.close()
+        response.close()
+        assert response.closed

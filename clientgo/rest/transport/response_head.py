@@ -55,6 +55,12 @@ class Response(http.client.HTTPResponse):
         if self.length is None and not self.chunked:
             self.will_close = True  # the body lasts until the connection is closed
 
+    def flush(self) -> None:
+        """Do nothing: a response has nothing to write, and its stream may have been freed first.
+
+        `http.client` raises then, and CPython 3.14 prints that for each response left open.
+        """
+
     def _read_final_status(self) -> tuple[str, int, str]:
         for _ in range(_MOST_INTERIM_ANSWERS):
             version, status, reason = self._read_status()
