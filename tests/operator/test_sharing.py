@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clientgo.client import Client
-from clientgo.meta import ObjectName, metadata_of
+from clientgo.meta import ObjectName
 from clientgo.operator import Context, LeaderElection, Manager, controller
 from clientgo.operator.addons.tasks import daemon
 from clientgo.operator.errors import ConfigError, DeclarationError
@@ -106,10 +106,11 @@ def test_the_objects_of_a_gained_shard_can_wait_and_deletions_cannot(
     controller = world.register(recording)
     with world.running():
         recording.wait_for_runs(len(NAMES) + 1)
-        world.delete(gadget("leaving"))
-        eventually(lambda: metadata_of(controller.read_primary(LEAVING)).deletion_timestamp)
-        eventually(world.at_rest)
         triggers = record_triggers(monkeypatch, controller)
+        world.delete(gadget("leaving"))
+        eventually(lambda: triggers)  # its deletion is in the cache, and has reached the queue
+        eventually(world.at_rest)
+        triggers.clear()
         controller.take(lambda key: key.name in ("g1", "g2", "leaving"))
     assert sorted(triggers) == [("g1", -100), ("g2", -100), ("leaving", 0)]
 
