@@ -123,16 +123,18 @@ class Ownership:
 
         Objects of one shape have the same entries, and computing these takes longer than the rest
         of a create; so they are cached by shape, except for large objects. The shape by the type is
-        slower to find, and does not depend on the items of lists that are one field.
+        slower to find, and does not depend on the items of lists that are one field. What a new
+        object has like an empty one, as numbers that are 0, nobody owns.
         """
-        key = (resource, writer, _shape(new))
+        empty = resource.strategy.empty_object(resource)
+        zeros = _zeros(empty, new)
+        key = (resource, writer, zeros, _shape(new))
         entries = self._remembered(key)
         if entries is None:
             field_type = resource.strategy.field_type(new["apiVersion"], new["kind"]) or UNTYPED
-            typed_key = (resource, writer, _typed_shape(new, field_type))
+            typed_key = (resource, writer, zeros, _typed_shape(new, field_type))
             entries = self._remembered(typed_key)
             if entries is None:
-                empty = resource.strategy.empty_object(resource)
                 owned = self._update(resource, "", empty, new, writer)
                 entries = owned["metadata"].get("managedFields", [])
                 self._remember(typed_key, entries)
@@ -180,6 +182,14 @@ class Ownership:
             raise bad_request(str(error)) from error
         except (TypedValueError, ManagedFieldsError, _ConversionFailedError) as error:
             raise internal(str(error)) from error
+
+
+def _zeros(empty: Any, new: Any) -> Hashable:
+    """Return which values of an empty object a new one has."""
+    if isinstance(empty, dict) and isinstance(new, dict):
+        return tuple(_zeros(value, new.get(name)) for name, value in empty.items())
+    same: bool = new == empty
+    return same
 
 
 def _owns(fields: Any, path: tuple[str, ...]) -> bool:

@@ -189,3 +189,14 @@ def test_a_write_without_the_label_of_a_namespace_leaves_it_to_its_owner(api: Ap
     answer = api.call("PUT", "/api/v1/namespaces/a", body, fieldManager="other")
 
     assert answer.body == created
+
+
+def test_a_number_is_owned_also_after_an_object_in_which_it_was_zero(api: Api) -> None:
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+    owned = [
+        "f:value" in fields_of(api.create(path, {"metadata": {"name": name}, "value": value}))
+        for name, value in (("none", 0), ("some", 5), ("none-again", 0), ("more", 7))
+    ]
+
+    assert owned == [False, True, False, True]
