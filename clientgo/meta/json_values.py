@@ -6,10 +6,9 @@ list with its argument. Other objects compare by `==` and are not copied.
 
 from __future__ import annotations
 
-import json
 from typing import Any, TypeAlias
 
-from clientgo.util.text.go_format import text_of_raw
+from clientgo.util.text.go_format import escaped_json
 
 JSONValue: TypeAlias = Any
 """``None | bool | int | float | str | list[JSONValue] | dict[str, JSONValue]``."""
@@ -96,7 +95,4 @@ def canonical_json(value: JSONValue) -> str:
     Texts that API objects carry inside themselves (managed fields, the annotation of ``kubectl
     apply``) are compared as text, so they must be written as the API server writes them.
     """
-    text = json.dumps(
-        value, separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=text_of_raw
-    )
-    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
+    return escaped_json(value)

@@ -75,7 +75,7 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Raw):
-        return text_of_raw(value)
+        return _text_of_raw(value)
     return value if isinstance(value, str) else number(value)
 
 
@@ -84,17 +84,18 @@ def compact_json(value: Any, *, sort_keys: bool = True) -> str:
 
     Go sorts the keys of a map; the fields of a struct come as they are declared.
     """
+    return escaped_json(_integral(value), sort_keys=sort_keys)
+
+
+def escaped_json(value: Any, *, sort_keys: bool = True) -> str:
+    """Return `value` compact, with HTML characters escaped, and numbers as Python writes them."""
     text = json.dumps(
-        _integral(value),
-        ensure_ascii=False,
-        separators=(",", ":"),
-        sort_keys=sort_keys,
-        default=text_of_raw,
+        value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys, default=_text_of_raw
     )
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def text_of_raw(value: Any) -> str:
+def _text_of_raw(value: Any) -> str:
     """Return JSON that was not decoded, as a text."""
     if isinstance(value, Raw):
         return bytes(value).decode()

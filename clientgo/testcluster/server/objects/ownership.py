@@ -124,7 +124,7 @@ class Ownership:
         Objects of one shape have the same entries, and computing these takes longer than the rest
         of a create; so they are cached by shape, except for large objects. The shape by the type is
         slower to find, and does not depend on the items of lists that are one field. What a new
-        object has like an empty one, as numbers that are 0, nobody owns.
+        object has like an empty one, as numbers that are 0, has no owner.
         """
         empty = resource.strategy.empty_object(resource)
         zeros = _zeros(empty, new)
