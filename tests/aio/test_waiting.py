@@ -212,7 +212,7 @@ def test_a_coroutine_is_called_for_one_event_at_a_time_in_order() -> None:
         source.update(config_map())
         source.update(config_map())
         source.delete(config_map())
-        await until(lambda: registration.statistics().backlog == 3)
+        await until(lambda: bool(calls) and registration.statistics().backlog == 3)
         assert calls == ["begin 2"]
         release[0].set()
         await until(lambda: "deleted" in calls)

@@ -60,7 +60,7 @@ def test_an_inner_limit_ends_with_its_block() -> None:
 def test_another_thread_has_no_limit_and_can_cancel() -> None:
     """Also if it runs in a copy of the context, as every thread does without a global lock."""
     limit = CpuTimeLimit()
-    with cpu_time_limit(-1.0, limit):
+    with cpu_time_limit(-1e9, limit):
         context = contextvars.copy_context()
         Background(lambda: context.run(limit.check)).result()
 

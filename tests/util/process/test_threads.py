@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import logging
 import threading
+from contextvars import ContextVar
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -139,6 +140,16 @@ def test_a_thread_is_started_once() -> None:
     thread.join()
     with pytest.raises(RuntimeError, match="threads can only be started once"):
         thread.start()
+
+
+def test_a_thread_does_not_run_in_the_context_of_its_starter() -> None:
+    """Free-threaded CPython runs a thread in a copy of that context; here it is run in it."""
+    field: ContextVar[str] = ContextVar("field", default="none")
+    seen: list[str] = []
+    thread = SupervisedThread(target=lambda: seen.append(field.get()), name="worker-1", then="-")
+    field.set("of the starter")
+    thread.run()
+    assert seen == ["none"]
 
 
 @pytest.mark.parametrize("refused", [1, 2, 3])
